@@ -1,0 +1,106 @@
+import type { Ticket } from '../admission/index.ts'
+import type { SampledToken, SamplingParams } from '../model/index.ts'
+import type { PoolShape } from '../kv/index.ts'
+
+/** R10: every message and frame says whose it is. An attempt is a whole new life of a request on the workers. */
+export interface Identity {
+  readonly requestId: string
+  readonly attempt: number
+}
+
+/** What a worker says of itself when it comes up. `epoch` is new in each life of a worker. */
+export interface WorkerHello {
+  readonly kind: 'hello'
+  readonly role: 'prefill' | 'decode'
+  readonly model: string
+  readonly weights: string
+  readonly epoch: number
+  readonly shape: PoolShape
+}
+
+/** Router to decode: reserve the whole contract and open a lease. Token ids travel once; the ticket binds them. */
+export interface Reserve extends Identity {
+  readonly kind: 'reserve'
+  readonly ticket: Ticket
+  readonly ids: Int32Array
+  readonly sampling: SamplingParams
+  /** Ids that end a sequence with `stop`. */
+  readonly endIds: readonly number[]
+}
+
+/** Router to prefill: compute the prompt and send its pages under `lease`. */
+export interface Prefill extends Identity {
+  readonly kind: 'prefill'
+  readonly ticket: Ticket
+  readonly ids: Int32Array
+  readonly lease: Lease
+}
+
+/** Names one reservation in one life of decode; frames that name another are discarded (R6). */
+export interface Lease {
+  readonly id: number
+  readonly epoch: number
+}
+
+/** Router to both: the request is over (client gone, stop string found, time-out, other leg failed). */
+export interface Abort extends Identity {
+  readonly kind: 'abort'
+}
+
+/** Router to decode: one of the n sequences needs no more tokens (a stop string was found). */
+export interface FinishSequence extends Identity {
+  readonly kind: 'finish_sequence'
+  readonly sequence: number
+}
+
+export type RouterToDecode = Reserve | Abort | FinishSequence
+export type RouterToPrefill = Prefill | Abort
+
+export type DeclineCode = 'no_room' | 'bad_ticket' | 'wrong_shape'
+/** Why a worker ended a request: becomes an HTTP error in one place (gateway/errors). */
+export type FailureCode = 'kv_integrity' | 'contract_mismatch' | 'worker_lost' | 'bad_ticket' | 'internal'
+
+export type DecodeToRouter =
+  | WorkerHello
+  | (Identity & { readonly kind: 'reserved'; readonly lease: Lease })
+  | (Identity & { readonly kind: 'declined'; readonly code: DeclineCode })
+  /** All contracted pages verified; the first step follows. */
+  | (Identity & { readonly kind: 'armed' })
+  | (Identity & { readonly kind: 'token'; readonly sequence: number; readonly index: number; readonly sampled: SampledToken })
+  | (Identity & { readonly kind: 'finished'; readonly sequence: number; readonly reason: 'stop' | 'length' })
+  | (Identity & { readonly kind: 'failed'; readonly code: FailureCode; readonly detail: string })
+  /** Every page of the request is home again. Sent exactly once per reservation. */
+  | (Identity & { readonly kind: 'released' })
+
+export type PrefillToRouter =
+  | WorkerHello
+  | (Identity & { readonly kind: 'declined'; readonly code: DeclineCode })
+  | (Identity & { readonly kind: 'failed'; readonly code: FailureCode; readonly detail: string })
+  | (Identity & { readonly kind: 'prefilled' })
+  | (Identity & { readonly kind: 'released' })
+
+/** Transfer channel, prefill to decode. `bytes` of a page follow its frame: K rows then V rows of one layer, `rows` of them. */
+export interface PageFrame extends Identity {
+  readonly kind: 'page'
+  readonly lease: Lease
+  readonly layer: number
+  readonly ordinal: number
+  readonly rows: number
+  /** 16 bytes, over the rows' bytes under a key derived from the page's lineage (R8). */
+  readonly seal: Uint8Array
+}
+
+/** Says what was sent in all; decode compares it with the contract before it samples (R4). */
+export interface ManifestFrame extends Identity {
+  readonly kind: 'manifest'
+  readonly lease: Lease
+  readonly pages: number
+  readonly rows: number
+  readonly layers: number
+  readonly tokenDigest: string
+}
+
+export type PrefillToDecode = PageFrame | ManifestFrame
+
+/** Back on the same channel: the lease is closed, stop sending under it. */
+export type DecodeToPrefill = { readonly kind: 'lease_closed'; readonly lease: Lease }

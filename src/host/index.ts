@@ -1,0 +1,1 @@
+export type { Clock, Random, Timers } from './types.ts'

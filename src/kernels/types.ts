@@ -1,0 +1,79 @@
+/**
+ * The pool's memory and what may be done to it. One shared WebAssembly.Memory per pool (each process thread makes its own
+ * instance over it), so the main thread may place received rows while the forward thread computes on others.
+ * ONNX Runtime refuses shared memory on Node.js 20, so q, k, v come in and attention goes out by copy at this edge.
+ */
+
+/** As kv's, restated because kernels import nothing. */
+export interface KernelPageTable {
+  readonly pages: Uint32Array
+  readonly owners: Uint32Array
+  readonly generations: Uint32Array
+}
+
+export interface KernelShape {
+  readonly pages: number
+  readonly pageSize: number
+  readonly layers: number
+  readonly heads: number
+  readonly kvHeads: number
+  readonly headDim: number
+}
+
+/** Everything another thread needs to open the same pool; structured-cloneable. */
+export interface PoolMemory {
+  readonly memory: WebAssembly.Memory
+  readonly shape: KernelShape
+  /** Two random 64-bit words that key the guard rows and the NH pass of seals, one pair per process and epoch. */
+  readonly key: BigUint64Array
+}
+
+/** R5 and guard rows. All true in `serve`; only lab, bench and tests turn one off. */
+export interface KernelChecks {
+  readonly tags: boolean
+  readonly filled: boolean
+  readonly guards: boolean
+}
+
+export type FaultKind = 'page_tag' | 'unfilled_row' | 'guard_row' | 'write_order' | 'not_finite'
+
+/** Rows of one sequence in one attention call, the sequence's rows being consecutive in `qkv`. */
+export interface AttentionSequence {
+  readonly table: KernelPageTable
+  readonly start: number
+  readonly rows: number
+  readonly write: 'append' | 'recompute'
+}
+
+export interface AttentionFault {
+  readonly sequence: number
+  readonly kind: FaultKind
+  readonly page: number
+}
+
+/** One thread's instance over a pool. Not reentrant. */
+export interface PoolKernels {
+  /** Stamps tag (owner, generation) and guard rows of all layers, sets filled rows to 0. `ordinals[i]` is the page's place in its table. */
+  claim(pages: Uint32Array, owners: Uint32Array, generations: Uint32Array, ordinals: Uint32Array): void
+  /** Clears the tag (owner 0) and filled rows; `zero` and `poison` (NaN) also overwrite the rows. */
+  retire(pages: Uint32Array, scrub: 'tags' | 'zero' | 'poison'): void
+  filled(page: number, layer: number): number
+  /** Says that rows 0 … rows - 1 of the page stand in this layer; used after `writeRows`. */
+  markFilled(page: number, layer: number, rows: number): void
+  /** Bytes of `rows` rows of one layer of a page: K of all heads, then V. */
+  rowBytes(rows: number): number
+  readRows(page: number, layer: number, rows: number, into: Uint8Array): void
+  writeRows(page: number, layer: number, rows: number, from: Uint8Array): void
+  /** Row copy within the pool (n > 1: each sequence's own tail page), all layers. */
+  copyRows(fromPage: number, toPage: number, rows: number): void
+  /**
+   * Rotary embedding, KV append and paged attention of one layer over a batch. `qkv` is rows × (heads + 2 kvHeads) × headDim,
+   * `out` rows × heads × headDim, both plain (not shared) f32. A sequence with a fault writes nothing, gets zeros in `out` and
+   * is reported; the others' bits do not change. Bits of a row depend on its own sequence alone.
+   */
+  attention(layer: number, sequences: readonly AttentionSequence[], qkv: Float32Array, out: Float32Array): AttentionFault[]
+  /** Guard rows of these pages in every layer; the first that is wrong. */
+  checkGuards(table: KernelPageTable): { readonly page: number; readonly layer: number } | null
+  /** 16-byte seal over `rows` rows of one layer of a page under a 32-byte lineage key (R8). */
+  seal(page: number, layer: number, rows: number, lineageKey: Uint8Array): Uint8Array
+}

@@ -1,0 +1,1 @@
+export type { OwnerId, PageTable, PoolShape } from './types.ts'

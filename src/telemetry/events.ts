@@ -1,0 +1,16 @@
+/** What happened, as values. No prompt, no answer, no key: only names, counts and codes. */
+export type TelemetryEvent =
+  | { readonly kind: 'request_admitted'; readonly model: string; readonly promptTokens: number; readonly pages: number }
+  | { readonly kind: 'request_refused'; readonly model: string; readonly code: string }
+  | { readonly kind: 'request_finished'; readonly model: string; readonly reason: string; readonly outputTokens: number }
+  | { readonly kind: 'request_failed'; readonly model: string; readonly code: string }
+  | { readonly kind: 'request_aborted'; readonly model: string }
+  | { readonly kind: 'integrity_fault'; readonly role: Role; readonly rule: string; readonly fault: string; readonly page: number; readonly owner: number; readonly requestId: string }
+  | { readonly kind: 'transfer_violation'; readonly reason: string }
+  | { readonly kind: 'page_quarantined'; readonly role: Role; readonly page: number; readonly owner: number; readonly reason: string }
+  | { readonly kind: 'page_returned'; readonly role: Role; readonly page: number }
+  | { readonly kind: 'worker_up'; readonly role: Role; readonly model: string; readonly epoch: number }
+  | { readonly kind: 'worker_down'; readonly role: Role; readonly model: string; readonly epoch: number; readonly reason: string }
+  | { readonly kind: 'step'; readonly role: Role; readonly model: string; readonly sequences: number; readonly rows: number; readonly seconds: number }
+
+export type Role = 'prefill' | 'decode'

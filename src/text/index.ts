@@ -1,0 +1,1 @@
+export type { ChatMessage, ChatTemplate, Detokenizer, EncodeOptions, Encoded, StopScanner, Tokenizer } from './types.ts'
