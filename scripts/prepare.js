@@ -51,13 +51,20 @@ function installCompiler() {
 
 function compile() {
   const stamp = join(root, 'dist', '.bulkhead-built')
-  const wanted = hash([join(root, 'tsconfig.json'), join(root, 'tsconfig.build.json'), ...filesBelow(join(root, 'src'))])
+  const wanted = hash([
+    join(root, 'tsconfig.json'),
+    join(root, 'tsconfig.build.json'),
+    ...filesBelow(join(root, 'src')),
+  ])
   if (readStamp(stamp) === wanted) return
   say('compiling')
   rmSync(join(root, 'dist'), { recursive: true, force: true })
   const compiler = join(root, 'tools', 'build', 'node_modules', 'typescript', 'bin', 'tsc')
   try {
-    execFileSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json')], { cwd: root, stdio: ['ignore', 2, 2] })
+    execFileSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json')], {
+      cwd: root,
+      stdio: ['ignore', 2, 2],
+    })
   } catch {
     console.error('bulkhead: the sources do not compile; the lines above say where')
     process.exit(2)
@@ -80,7 +87,10 @@ function copyAsset(file) {
 function npm(folder, args) {
   try {
     // npm's own chatter goes to stderr: stdout belongs to the command's result
-    execFileSync('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder, stdio: ['ignore', 2, 2] })
+    execFileSync('npm', [...args, '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: folder,
+      stdio: ['ignore', 2, 2],
+    })
   } catch {
     console.error(`bulkhead: "npm ${args.join(' ')}" failed; see the lines above`)
     process.exit(2)

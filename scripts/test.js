@@ -44,7 +44,10 @@ console.log(`${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)
 
 function run(program, args) {
-  return spawnSync(process.execPath, [join(root, program), ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).status ?? 1
+  return (
+    spawnSync(process.execPath, [join(root, program), ...args], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+      .status ?? 1
+  )
 }
 
 function readReport(file) {

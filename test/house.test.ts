@@ -6,7 +6,24 @@ import { describe, expect, it } from 'vitest'
 const src = resolve(import.meta.dirname, '../src')
 
 /** From top to bottom: a room imports only from rooms below it. */
-const ROOMS = ['cli', 'lab', 'audit', 'dashboard', 'gateway', 'upstream', 'runtime', 'cluster', 'engine', 'model', 'text', 'admission', 'kv', 'kernels', 'host', 'telemetry']
+const ROOMS = [
+  'cli',
+  'lab',
+  'audit',
+  'dashboard',
+  'gateway',
+  'upstream',
+  'runtime',
+  'cluster',
+  'engine',
+  'model',
+  'text',
+  'admission',
+  'kv',
+  'kernels',
+  'host',
+  'telemetry',
+]
 const WITHOUT_IO = ['kv', 'admission', 'engine', 'cluster', 'gateway/exchange']
 
 interface Source {
@@ -21,9 +38,18 @@ const sources: readonly Source[] = readdirSync(src, { recursive: true, encoding:
   .filter((name) => name.endsWith('.ts') && !name.startsWith('kernels/assembly'))
   .map((path) => {
     const text = readFileSync(join(src, path), 'utf8')
-    const imports = [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^'"`;]*?\bfrom\s+'([^']+)'|\bimport\(\s*'([^']+)'|(?:^|\n)import '([^']+)'/g)]
-      .map((match) => match[1] ?? match[2] ?? match[3] ?? '')
-    return { path, room: path.split('/')[0] ?? '', text, imports, isTest: path.endsWith('.test.ts') || path.includes('/testing/') }
+    const imports = [
+      ...text.matchAll(
+        /(?:^|\n)\s*(?:import|export)\b[^'"`;]*?\bfrom\s+'([^']+)'|\bimport\(\s*'([^']+)'|(?:^|\n)import '([^']+)'/g,
+      ),
+    ].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+    return {
+      path,
+      room: path.split('/')[0] ?? '',
+      text,
+      imports,
+      isTest: path.endsWith('.test.ts') || path.includes('/testing/'),
+    }
   })
 
 const product = sources.filter((source) => !source.isTest)
@@ -33,7 +59,9 @@ function target(source: Source, specifier: string): string {
 }
 
 function offences(of: readonly Source[], judge: (source: Source, specifier: string) => string | null): string[] {
-  return of.flatMap((source) => source.imports.map((specifier) => judge(source, specifier)).filter((found) => found !== null))
+  return of.flatMap((source) =>
+    source.imports.map((specifier) => judge(source, specifier)).filter((found) => found !== null),
+  )
 }
 
 describe('the house', () => {
@@ -55,39 +83,64 @@ describe('the house', () => {
   })
 
   it('keeps kernels and telemetry free of other rooms', () => {
-    expect(offences(product, (source, specifier) =>
-      ['kernels', 'telemetry'].includes(source.room) && specifier.startsWith('.') && !target(source, specifier).startsWith(source.room)
-        ? `${source.path} -> ${specifier}` : null)).toEqual([])
+    expect(
+      offences(product, (source, specifier) =>
+        ['kernels', 'telemetry'].includes(source.room) &&
+        specifier.startsWith('.') &&
+        !target(source, specifier).startsWith(source.room)
+          ? `${source.path} -> ${specifier}`
+          : null,
+      ),
+    ).toEqual([])
   })
 
   it('keeps rooms without I/O away from host and Node.js', () => {
     const silent = product.filter((source) => WITHOUT_IO.some((room) => source.path.startsWith(`${room}/`)))
     expect(silent.length).toBeGreaterThan(10)
-    expect(offences(silent, (source, specifier) =>
-      specifier.startsWith('node:') || (specifier.startsWith('.') && target(source, specifier).startsWith('host/'))
-        ? `${source.path} -> ${specifier}` : null)).toEqual([])
+    expect(
+      offences(silent, (source, specifier) =>
+        specifier.startsWith('node:') || (specifier.startsWith('.') && target(source, specifier).startsWith('host/'))
+          ? `${source.path} -> ${specifier}`
+          : null,
+      ),
+    ).toEqual([])
   })
 
   it('keeps the gateway on web standards', () => {
-    expect(offences(product.filter((source) => source.room === 'gateway'), (source, specifier) =>
-      specifier.startsWith('node:') ? `${source.path} -> ${specifier}` : null)).toEqual([])
+    expect(
+      offences(
+        product.filter((source) => source.room === 'gateway'),
+        (source, specifier) => (specifier.startsWith('node:') ? `${source.path} -> ${specifier}` : null),
+      ),
+    ).toEqual([])
   })
 
   it('gives Node versions of host to runtime and cli alone', () => {
-    expect(offences(product, (source, specifier) =>
-      specifier.startsWith('.') && target(source, specifier).startsWith('host/node') && !['runtime', 'cli', 'host'].includes(source.room)
-        ? `${source.path} -> ${specifier}` : null)).toEqual([])
+    expect(
+      offences(product, (source, specifier) =>
+        specifier.startsWith('.') &&
+        target(source, specifier).startsWith('host/node') &&
+        !['runtime', 'cli', 'host'].includes(source.room)
+          ? `${source.path} -> ${specifier}`
+          : null,
+      ),
+    ).toEqual([])
   })
 
   it('lets only lab and tests build a partial set of fences', () => {
     expect(product.some((source) => isPartialBuilder(source.path))).toBe(true)
-    expect(offences(product, (source, specifier) =>
-      specifier.startsWith('.') && isPartialBuilder(target(source, specifier)) && source.room !== 'lab'
-        ? `${source.path} -> ${specifier}` : null)).toEqual([])
+    expect(
+      offences(product, (source, specifier) =>
+        specifier.startsWith('.') && isPartialBuilder(target(source, specifier)) && source.room !== 'lab'
+          ? `${source.path} -> ${specifier}`
+          : null,
+      ),
+    ).toEqual([])
   })
 
   it('touches time and chance only in host, runtime and cli', () => {
-    const banned = /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|Promise\.race)\b|\b(setTimeout|setInterval|setImmediate)\(/
+    const banned =
+      /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|Promise\.race)\b|\b(setTimeout|setInterval|setImmediate)\(/
     const found = product
       .filter((source) => !['host', 'runtime', 'cli'].includes(source.room))
       .flatMap((source) => source.text.split('\n').map((line, index) => ({ line, at: `${source.path}:${index + 1}` })))
@@ -97,7 +150,9 @@ describe('the house', () => {
   })
 
   it('keeps a file to one idea: over 300 lines only with the reason at its head', () => {
-    const long = sources.filter((source) => source.text.split('\n').length > 301 && !/long because/i.test(source.text.slice(0, 1500)))
+    const long = sources.filter(
+      (source) => source.text.split('\n').length > 301 && !/long because/i.test(source.text.slice(0, 1500)),
+    )
     expect(long.map((source) => source.path)).toEqual([])
   })
 
