@@ -1,3 +1,5 @@
+import type { KernelChecks, PoolMemory } from '../kernels/index.ts'
+import type { ModelRefusal } from './errors.ts'
 import type { ForwardPlan, ForwardResult, SampledToken, SampleRequest } from './plan.ts'
 
 /** The llama architecture's numbers, from the file. */
@@ -49,3 +51,46 @@ export interface ForwardOptions {
   readonly threads: number
   readonly sampler: Sampler
 }
+
+/** What `loadModel` needs besides the file. */
+export interface LoadOptions extends ForwardOptions {
+  /** The pool the pass writes and reads; its shape must be the model's (see `poolShape`). */
+  readonly pool: PoolMemory
+  readonly checks: KernelChecks
+  /** Refuse the file unless its digest is this one (the one `inspectModel` gave when the cluster was planned). */
+  readonly expectDigest?: string
+}
+
+export interface LoadedModel {
+  readonly kind: 'ok'
+  readonly pass: ForwardPass
+  /** SHA-256 over the file, hex: the `weights` of tickets and prefix keys. */
+  readonly digest: string
+  /** One line each: what was converted on the way in. */
+  readonly notes: readonly string[]
+}
+
+export type LoadResult = LoadedModel | ModelRefusal
+
+/** What a file says of itself, judged but without its weights in memory. */
+export interface ModelInspection {
+  readonly kind: 'ok'
+  readonly path: string
+  /** `general.name`, or the file's name without `.gguf`. */
+  readonly name: string
+  readonly architecture: string
+  readonly shape: ModelShape
+  readonly tokenizer: TokenizerMetadata
+  readonly parameters: number
+  readonly fileBytes: number
+  /** SHA-256 over the file, hex. */
+  readonly digest: string
+  /** Tensor types and how many tensors and bytes of each, most bytes first. */
+  readonly tensorTypes: readonly { readonly type: string; readonly tensors: number; readonly bytes: number }[]
+  /** One line each: what will be converted at load. */
+  readonly notes: readonly string[]
+  /** K and V of one position over all layers, in f32. */
+  readonly kvBytesPerToken: number
+}
+
+export type InspectResult = ModelInspection | ModelRefusal
