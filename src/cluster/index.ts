@@ -1,5 +1,57 @@
 export type {
-  Abort, DeclineCode, DecodeToPrefill, DecodeToRouter, FailureCode, FinishSequence, Identity, Lease, ManifestFrame, PageFrame,
-  Prefill, PrefillToDecode, PrefillToRouter, Reserve, RouterToDecode, RouterToPrefill, WorkerHello,
+  ClaimEffect,
+  CloseLeaseEffect,
+  CloseLinkEffect,
+  CopyRowsEffect,
+  DecodeEffect,
+  DiscardEffect,
+  DiscardReason,
+  ForwardEffect,
+  PlaceEffect,
+  PrefillEffect,
+  RetireEffect,
+  RouterEffect,
+  ScrubEffect,
+  ScrubMode,
+  SendManifestEffect,
+  SendPageEffect,
+  SweepEffect,
+  TelemetryEffect,
+  TimerEffect,
+} from './effects.ts'
+export type { DecodeEvent, PrefillEvent, RouterEvent, Timed, WorkerEvent } from './events.ts'
+export type {
+  ContractFence,
+  Delivery,
+  Fences,
+  HeldPrompt,
+  IdentityFence,
+  Lineage,
+  SealFence,
+  Shortfall,
+  TicketFence,
+  TicketGate,
+} from './fences.ts'
+export type { Decoder, Machine, Prefiller, Router } from './machines.ts'
+export type {
+  Abort,
+  DeclineCode,
+  DecodeToPrefill,
+  DecodeToRouter,
+  FailureCode,
+  FinishSequence,
+  Identity,
+  Lease,
+  ManifestFrame,
+  PageFrame,
+  Prefill,
+  PrefillToDecode,
+  PrefillToRouter,
+  Reserve,
+  RouterToDecode,
+  RouterToPrefill,
+  WorkerHello,
 } from './messages.ts'
+export type { DecodeOptions, PrefillOptions, RouterOptions, WorkerOptions } from './options.ts'
+export { decodeDefaults, prefillDefaults, routerDefaults } from './options.ts'
 export type { EngineEvent, EngineHandle, EnginePort, EngineRequest, PoolUse, ServedModel } from './port.ts'

@@ -1,6 +1,6 @@
 import type { Ticket } from '../admission/index.ts'
-import type { SampledToken, SamplingParams } from '../model/index.ts'
 import type { PoolShape } from '../kv/index.ts'
+import type { SampledToken, SamplingParams } from '../model/index.ts'
 
 /** R10: every message and frame says whose it is. An attempt is a whole new life of a request on the workers. */
 export interface Identity {
@@ -66,7 +66,12 @@ export type DecodeToRouter =
   | (Identity & { readonly kind: 'declined'; readonly code: DeclineCode })
   /** All contracted pages verified; the first step follows. */
   | (Identity & { readonly kind: 'armed' })
-  | (Identity & { readonly kind: 'token'; readonly sequence: number; readonly index: number; readonly sampled: SampledToken })
+  | (Identity & {
+      readonly kind: 'token'
+      readonly sequence: number
+      readonly index: number
+      readonly sampled: SampledToken
+    })
   | (Identity & { readonly kind: 'finished'; readonly sequence: number; readonly reason: 'stop' | 'length' })
   | (Identity & { readonly kind: 'failed'; readonly code: FailureCode; readonly detail: string })
   /** Every page of the request is home again. Sent exactly once per reservation. */

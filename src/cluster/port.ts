@@ -39,7 +39,11 @@ export type EngineEvent =
   | { readonly kind: 'token'; readonly sequence: number; readonly index: number; readonly sampled: SampledToken }
   | { readonly kind: 'sequence_finished'; readonly sequence: number; readonly reason: 'stop' | 'length' }
   | { readonly kind: 'done' }
-  | { readonly kind: 'failed'; readonly code: FailureCode | 'queue_full' | 'queue_timeout' | 'unavailable'; readonly retryAfterSeconds: number | null }
+  | {
+      readonly kind: 'failed'
+      readonly code: FailureCode | 'queue_full' | 'queue_timeout' | 'unavailable'
+      readonly retryAfterSeconds: number | null
+    }
 
 /** What the runtime knows of a served model once its workers are up. */
 export interface ServedModel {

@@ -1,0 +1,172 @@
+import type { PageTable } from '../kv/index.ts'
+import type { ForwardPlan } from '../model/index.ts'
+import type { TelemetryEvent } from '../telemetry/index.ts'
+import type {
+  DecodeToRouter,
+  Lease,
+  ManifestFrame,
+  PageFrame,
+  PrefillToRouter,
+  RouterToDecode,
+  RouterToPrefill,
+} from './messages.ts'
+import type { EngineEvent } from './port.ts'
+
+/**
+ * What a machine asks of the world. The contract with whoever drives it (runtime, simulator):
+ *
+ * - `step(event)` returns effects; all of them are executed **in order, before the next step** of the same machine.
+ *   Events that an effect causes are queued and stepped later, never from inside the loop that executes effects.
+ * - Effects that touch page bytes name an id and are *held*: the pages they name stay taken (holder in brackets) until the
+ *   event with the same id is stepped. The runtime steps that event once it will not touch those bytes again, and exactly
+ *   once per effect. It may do the work at once or later, but in the order of the effects.
+ *
+ *   | effect      | holder     | released by                         |
+ *   |-------------|------------|-------------------------------------|
+ *   | `forward`   | [step]     | `forward_done` (same plan id)       |
+ *   | `place`     | [writer]   | `placed` (same id)                  |
+ *   | `send_page` | [reader]   | `page_sent` (same id) or `link_down`|
+ *   | `copy_rows` | [copy]     | `copied` (same id)                  |
+ *   | `scrub`     | quarantine | `scrubbed` (same id)                |
+ *
+ * - `claim` and `retire` are executed at once: they are the moments at which tags change hands.
+ * - At most one `forward` per machine is in flight. Passes are not cancelled: an aborted request's rows run to the end of
+ *   the pass, and its pages drain until then.
+ * - No effect carries text; token ids travel in plans and messages alone.
+ */
+export interface ForwardEffect {
+  readonly kind: 'forward'
+  /** Answered by `layer_done` events (prefill only) and one `forward_done`. */
+  readonly plan: ForwardPlan
+}
+
+/** `kernels.claim`: stamps tags and guard rows, filled rows 0. `ordinals[i]` is the page's place in its table. */
+export interface ClaimEffect {
+  readonly kind: 'claim'
+  readonly pages: Uint32Array
+  readonly owners: Uint32Array
+  readonly generations: Uint32Array
+  readonly ordinals: Uint32Array
+}
+
+/** `kernels.retire(pages, scrub)`: the pages are free from here on; a later `claim` in the same list may take them. */
+export interface RetireEffect {
+  readonly kind: 'retire'
+  readonly pages: Uint32Array
+  readonly scrub: ScrubMode
+}
+
+/** Quarantined pages: `kernels.retire(pages, 'zero')`, then step `scrubbed{id}`: the proof that lets them come home. */
+export interface ScrubEffect {
+  readonly kind: 'scrub'
+  readonly id: number
+  readonly pages: Uint32Array
+}
+
+/** `kernels.checkGuards(table)` over every held page, then step `swept{id, fault}`. */
+export interface SweepEffect {
+  readonly kind: 'sweep'
+  readonly id: number
+  readonly table: PageTable
+}
+
+/** Step `tick` at this time (the machine's clock) or a little later. Each replaces the one before; null: none wanted. */
+export interface TimerEffect {
+  readonly kind: 'set_timer'
+  readonly at: number | null
+}
+
+export interface TelemetryEffect {
+  readonly kind: 'telemetry'
+  readonly event: TelemetryEvent
+}
+
+type CommonWorkerEffect = ForwardEffect | ClaimEffect | RetireEffect | ScrubEffect | SweepEffect | TelemetryEffect
+
+/**
+ * Read `rows` rows of one layer of the page out of the pool, seal them under `lineageKey` and write frame and bytes to the
+ * channel, then step `page_sent{id}` (as soon as the bytes are copied out of the pool; back-pressure may delay it).
+ * `lineageKey` null (R8 off): the frame's seal is 16 zero bytes. `frame` lacks only the seal.
+ */
+export interface SendPageEffect {
+  readonly kind: 'send_page'
+  readonly id: number
+  readonly page: number
+  readonly frame: Omit<PageFrame, 'seal'>
+  readonly lineageKey: Uint8Array | null
+}
+
+/** Write the manifest to the channel, after every frame of the earlier `send_page` effects. */
+export interface SendManifestEffect {
+  readonly kind: 'send_manifest'
+  readonly frame: ManifestFrame
+}
+
+export type PrefillEffect =
+  | CommonWorkerEffect
+  | { readonly kind: 'send'; readonly message: PrefillToRouter }
+  | SendPageEffect
+  | SendManifestEffect
+
+/**
+ * Answer to a `page_frame` event: `kernels.writeRows(page, layer, rows, bytes)`, compute `kernels.seal` under `lineageKey`
+ * and compare it with the frame's seal (in constant time), and only if equal `kernels.markFilled(page, layer, rows)`; then
+ * step `placed{id, outcome}`. `lineageKey` null (R8 off): no comparison.
+ * The page is `frame.rows` rows long at most; the bytes belong to the frame just stepped.
+ */
+export interface PlaceEffect {
+  readonly kind: 'place'
+  readonly id: number
+  readonly page: number
+  readonly layer: number
+  readonly rows: number
+  readonly seal: Uint8Array
+  readonly lineageKey: Uint8Array | null
+}
+
+/** Answer to a `page_frame` event: read the frame's bytes off the channel and drop them. */
+export interface DiscardEffect {
+  readonly kind: 'discard'
+  readonly reason: DiscardReason
+}
+
+export type DiscardReason = 'unknown_lease' | 'wrong_identity' | 'out_of_bounds' | 'duplicate' | 'closed'
+
+/** `kernels.copyRows` for each, then step `copied{id}`. */
+export interface CopyRowsEffect {
+  readonly kind: 'copy_rows'
+  readonly id: number
+  readonly copies: readonly { readonly from: number; readonly to: number; readonly rows: number }[]
+}
+
+/** Tell prefill on the channel's way back that a lease is closed; nothing is written if the channel is down. */
+export interface CloseLeaseEffect {
+  readonly kind: 'close_lease'
+  readonly lease: Lease
+}
+
+/** The peer broke the protocol beyond one request: destroy the channel, then step `link_down`. */
+export interface CloseLinkEffect {
+  readonly kind: 'close_link'
+  readonly reason: string
+}
+
+export type DecodeEffect =
+  | CommonWorkerEffect
+  | { readonly kind: 'send'; readonly message: DecodeToRouter }
+  | PlaceEffect
+  | DiscardEffect
+  | CopyRowsEffect
+  | CloseLeaseEffect
+  | CloseLinkEffect
+
+export type RouterEffect =
+  /** Dropped by the runtime if the worker of that epoch is gone. */
+  | { readonly kind: 'to_decode'; readonly epoch: number; readonly message: RouterToDecode }
+  | { readonly kind: 'to_prefill'; readonly epoch: number; readonly message: RouterToPrefill }
+  /** To the sink of the request. Exactly one `done` or `failed` per submitted request, and nothing after it. */
+  | { readonly kind: 'deliver'; readonly requestId: string; readonly event: EngineEvent }
+  | TimerEffect
+  | TelemetryEffect
+
+export type ScrubMode = 'tags' | 'zero' | 'poison'

@@ -1,0 +1,55 @@
+import type { TicketCrypto } from '../admission/index.ts'
+import type { PoolShape } from '../kv/index.ts'
+import type { ScrubMode } from './effects.ts'
+import type { Fences } from './fences.ts'
+
+export interface WorkerOptions {
+  readonly model: string
+  /** Hex digest of the weights as loaded; a ticket for others is refused. */
+  readonly weights: string
+  /** New in each life of a worker; part of every lease. */
+  readonly epoch: number
+  readonly shape: PoolShape
+  readonly fences: Fences
+  /** Same keys on router and both workers: HMAC-SHA-256 and SHA-256. */
+  readonly crypto: TicketCrypto
+  /** What happens to the rows of freed pages; `tags` leaves them as they are. */
+  readonly scrub: ScrubMode
+  /** Guard rows of all held pages are swept every so many passes; 0: never. */
+  readonly sweepEvery: number
+}
+
+export interface PrefillOptions extends WorkerOptions {
+  /** Most rows of one pass. Measured times lower and raise the limit in use below it. */
+  readonly chunkRows: number
+  /** Longest time one layer of a pass should take, the unit at which the forward thread yields. */
+  readonly layerBudgetSeconds: number
+}
+
+export interface DecodeOptions extends WorkerOptions {
+  /** Most sequences of one pass, 64 by default. */
+  readonly maxBatch: number
+}
+
+export interface RouterOptions {
+  readonly model: string
+  readonly weights: string
+  readonly fences: Pick<Fences, 'identity'>
+  readonly crypto: TicketCrypto
+  /** Requests that may wait at once; one more fails with `queue_full`. */
+  readonly queuePlaces: number
+  readonly queueTimeoutMs: number
+  /** How long a ticket is good for once it is issued. */
+  readonly ticketLifeMs: number
+  /** Lives a request may have on the workers while it has not started; a lost worker then costs time, not the request. */
+  readonly maxAttempts: number
+}
+
+export const routerDefaults = {
+  queuePlaces: 1024,
+  queueTimeoutMs: 60_000,
+  ticketLifeMs: 120_000,
+  maxAttempts: 3,
+} as const
+export const prefillDefaults = { chunkRows: 512, layerBudgetSeconds: 0.05, scrub: 'tags', sweepEvery: 256 } as const
+export const decodeDefaults = { maxBatch: 64, scrub: 'tags', sweepEvery: 256 } as const
