@@ -1,1 +1,13 @@
-export type { Clock, Random, Timers } from './types.ts'
+export { HostError, type HostErrorCode } from './errors.ts'
+export type {
+  Clock,
+  DigestTools,
+  KeyedDigest,
+  KeyLabel,
+  Offload,
+  OffloadTasks,
+  PrivateFiles,
+  Random,
+  Secrets,
+  Timers,
+} from './types.ts'

@@ -1,0 +1,36 @@
+import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { DigestTools, KeyedDigest, KeyLabel, Random, Secrets } from '../types.ts'
+
+const sha256 = (data: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(data).digest())
+
+const mac = (key: Uint8Array, data: Uint8Array): Uint8Array =>
+  new Uint8Array(createHmac('sha256', key).update(data).digest())
+
+const keyed = (key: Uint8Array): KeyedDigest => {
+  const own = Uint8Array.from(key)
+  return { mac: (data) => mac(own, data), sha256 }
+}
+
+// Hashing first makes inputs of different lengths comparable without a branch on where they differ.
+const equal = (a: Uint8Array, b: Uint8Array): boolean =>
+  timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest()) &&
+  a.length === b.length
+
+export const nodeDigests: DigestTools = { sha256, mac, keyed, equal }
+
+export const nodeRandom: Random = {
+  bytes: (count) => new Uint8Array(randomBytes(count)),
+  uint32: () => randomBytes(4).readUInt32LE(0),
+}
+
+/**
+ * Sub-keys of one secret by HKDF-SHA-256 (RFC 5869), the label in `info`. Throws RangeError for a secret under 16 bytes:
+ * such a secret would make every ticket and link guessable.
+ */
+export const createSecrets = (secret: Uint8Array): Secrets => {
+  if (secret.length < 16) throw new RangeError(`a secret needs at least 16 bytes, got ${secret.length}`)
+  const own = Uint8Array.from(secret)
+  return {
+    derive: (label: KeyLabel) => new Uint8Array(hkdfSync('sha256', own, new Uint8Array(0), `bulkhead/1/${label}`, 32)),
+  }
+}
