@@ -1,6 +1,6 @@
 import type { Ticket, TicketCheck, TicketCrypto, TicketLeg } from '../admission/index.ts'
 import type { KernelChecks } from '../kernels/index.ts'
-import type { PageFences } from '../kv/index.ts'
+import type { Lineage, PageFences, Sha256 } from '../kv/index.ts'
 import type { Identity } from './messages.ts'
 
 /**
@@ -62,19 +62,9 @@ export interface Shortfall {
 }
 export type ContractFence = (delivery: Delivery) => Shortfall | null
 
-/** Where a page's bytes come from; a seal verifies under this lineage and no other (R8). */
-export interface Lineage {
-  readonly namespace: string
-  /** SHA-256 over all token ids up to the last row of the page. */
-  readonly tokenDigest: Uint8Array
-  readonly layer: number
-  readonly ordinal: number
-  readonly rows: number
-}
-
 export interface SealFence {
   /** 32 bytes, or null: pages travel unsealed and are not verified. */
-  readonly key: (lineage: Lineage, sha256: (data: Uint8Array) => Uint8Array) => Uint8Array | null
+  readonly key: (lineage: Lineage, sha256: Sha256) => Uint8Array | null
   /** First contracted page without a verified seal, by ordinal and layer; null if there is none. */
   readonly missing: (
     pages: number,

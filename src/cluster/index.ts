@@ -26,7 +26,6 @@ export type {
   Fences,
   HeldPrompt,
   IdentityFence,
-  Lineage,
   SealFence,
   Shortfall,
   TicketFence,
