@@ -1,1 +1,12 @@
-export type { ChatMessage, ChatTemplate, Detokenizer, EncodeOptions, Encoded, StopScanner, Tokenizer } from './types.ts'
+export { TextError, type TextErrorCode } from './errors.ts'
+export { createTokenizer, type TextTokenizer } from './tokenizer.ts'
+export type {
+  ChatMessage,
+  ChatTemplate,
+  Detokenizer,
+  Encoded,
+  EncodeOptions,
+  StopScanner,
+  Tokenizer,
+  TokenizerMetadata,
+} from './types.ts'

@@ -1,3 +1,22 @@
+/** What a model file says of its tokenizer and template; structurally the one `model` reads. */
+export interface TokenizerMetadata {
+  /** tokenizer.ggml.model: `gpt2` (byte-level BPE) or `llama` (SentencePiece-style). */
+  readonly model: string
+  readonly pre: string | null
+  readonly tokens: readonly string[]
+  readonly scores: Float32Array | null
+  readonly types: Int32Array | null
+  readonly merges: readonly string[] | null
+  readonly bosId: number | null
+  readonly eosId: number | null
+  readonly eotId: number | null
+  readonly unknownId: number | null
+  readonly addBos: boolean
+  readonly addEos: boolean
+  readonly addSpacePrefix: boolean
+  readonly chatTemplate: string | null
+}
+
 export interface EncodeOptions {
   /** Put BOS (and EOS, if the file says so) around the text. */
   readonly addSpecial: boolean
@@ -9,7 +28,10 @@ export interface EncodeOptions {
 
 export interface Encoded {
   readonly ids: Int32Array
-  /** False when `limit` cut the count short; then `ids.length` is a floor, above `limit`. */
+  /**
+   * False when `limit` cut the count short; then `ids.length` is a floor, above `limit`, and `ids` is a count and no
+   * prompt: entries that were never computed are -1.
+   */
   readonly complete: boolean
 }
 

@@ -1,0 +1,157 @@
+import { BpeModel } from './bpe.ts'
+import { BYTE_TO_CHAR, decodeAlphabet } from './byte-alphabet.ts'
+import { TextError } from './errors.ts'
+import { TokenFloor } from './floor.ts'
+import { IdSink } from './id-sink.ts'
+import { preTokenize, preTokenizerOf } from './pre-tokenizers.ts'
+import { type ControlRule, SpecialTokens } from './special-tokens.ts'
+import { ESCAPED_SPACE, SpmModel } from './spm.ts'
+import type { Encoded, EncodeOptions, Tokenizer, TokenizerMetadata } from './types.ts'
+import { utf8, wellFormed } from './unicode.ts'
+import { createVocabulary, TokenType, type Vocabulary } from './vocabulary.ts'
+
+/** What chat encoding needs beyond the plain contract. */
+export interface TextTokenizer extends Tokenizer {
+  readonly bosId: number | null
+  readonly eosId: number | null
+  /** Text of a token as the file writes it: what templates call `bos_token` and `eos_token`. */
+  tokenText(id: number): string
+  /** Control, unknown or unused: not part of any answer's text. */
+  isControl(id: number): boolean
+  /** Where control tokens stand written out in a text. */
+  controlsIn(text: string): readonly { readonly start: number; readonly end: number }[]
+  /** As `encode` with `parseSpecial`, but control tokens are read only where the rule allows. The text is well-formed. */
+  encodeWhere(text: string, control: ControlRule, options: { readonly bos: boolean; readonly limit?: number }): Encoded
+}
+
+/** Encodes one fragment of plain text; `first`: at the beginning or right after a special token. */
+type FragmentEncoder = (text: string, first: boolean, sink: IdSink) => void
+
+/**
+ * The tokenizer a model file describes, with llama.cpp's ids. Own code, since `@huggingface/tokenizers` reads another
+ * file format, merges in quadratic time and runs at 0.8 MB/s; a count here decides what is refused.
+ * Throws TextError `unsupported_tokenizer`, `unsupported_pre_tokenizer` or `bad_vocabulary`.
+ */
+export function createTokenizer(meta: TokenizerMetadata): TextTokenizer {
+  const vocabulary = createVocabulary(meta)
+  const family = createFamily(meta, vocabulary)
+  const specials = new SpecialTokens(vocabulary)
+  const bytes = vocabulary.texts.map((_, id) => family.bytesOf(id))
+  const isControl = (id: number): boolean => {
+    const type = vocabulary.types[id]
+    return type !== TokenType.normal && type !== TokenType.userDefined && type !== TokenType.byte
+  }
+  const floor = new TokenFloor(
+    (function* () {
+      for (const [id, text] of vocabulary.texts.entries()) {
+        yield isControl(id) ? utf8(text) : bytes[id]!
+      }
+    })(),
+    family.drops,
+  )
+  const { bosId, eosId } = vocabulary
+
+  const encodeText = (
+    text: string,
+    control: ControlRule | null,
+    around: { readonly bos: boolean; readonly eos: boolean },
+    limit: number,
+  ): Encoded => {
+    if (text.length > limit) {
+      const least = floor.of(family.escape(text), limit)
+      if (least > limit) return { ids: new Int32Array(least).fill(-1), complete: false }
+    }
+    const sink = new IdSink(limit)
+    if (around.bos && bosId !== null) sink.push(bosId)
+    let first = true
+    for (const fragment of specials.partition(text, control)) {
+      if (sink.stops()) return sink.encoded()
+      if (fragment.id === null) family.encode(text.slice(fragment.start, fragment.end), first, sink)
+      else sink.push(fragment.id)
+      first = fragment.id !== null
+    }
+    if (around.eos && eosId !== null && !sink.cut) sink.push(eosId)
+    return sink.encoded()
+  }
+
+  return {
+    vocabSize: vocabulary.texts.length,
+    endIds: vocabulary.endIds,
+    bosId: meta.addBos ? bosId : null,
+    eosId,
+    tokenText: (id) => vocabulary.texts[id] ?? '',
+    isControl,
+    controlsIn: (text) => specials.controlsIn(text),
+    tokenBytes: (id) => (id in bytes && !isControl(id) ? bytes[id]! : new Uint8Array(0)),
+    encode: (text: string, { addSpecial, parseSpecial, limit }: EncodeOptions): Encoded =>
+      encodeText(
+        wellFormed(text),
+        parseSpecial ? () => true : null,
+        { bos: addSpecial && meta.addBos, eos: addSpecial && meta.addEos },
+        limit ?? Number.POSITIVE_INFINITY,
+      ),
+    encodeWhere: (text, control, { bos, limit }) =>
+      encodeText(text, control, { bos, eos: false }, limit ?? Number.POSITIVE_INFINITY),
+  }
+}
+
+interface Family {
+  readonly encode: FragmentEncoder
+  /** The text as the vocabulary would write it. */
+  escape(text: string): string
+  /** Bytes a normal, user-defined or byte token adds to a text. */
+  bytesOf(id: number): Uint8Array
+  /** May this byte vanish without a token? */
+  readonly drops: (byte: number) => boolean
+}
+
+function createFamily(meta: TokenizerMetadata, vocabulary: Vocabulary): Family {
+  if (meta.model === 'gpt2') return byteLevel(meta, vocabulary)
+  if (meta.model === 'llama') return sentencePiece(meta, vocabulary)
+  throw new TextError({
+    code: 'unsupported_tokenizer',
+    message: `tokenizer "${meta.model}" is not supported; supported are gpt2 (byte-level BPE) and llama (SentencePiece)`,
+    details: { model: meta.model },
+  })
+}
+
+function byteLevel(meta: TokenizerMetadata, { texts, types, idOf }: Vocabulary): Family {
+  if (meta.merges === null) throw new TextError({ code: 'bad_vocabulary', message: 'tokenizer.ggml.merges is missing' })
+  const { stages, wholeWords } = preTokenizerOf(meta.pre)
+  const model = new BpeModel(idOf, meta.merges, wholeWords)
+  return {
+    escape: (text) => text,
+    drops: (byte) => !model.faithful || !idOf.has(BYTE_TO_CHAR[byte]!),
+    bytesOf: (id) => (types[id] === TokenType.userDefined ? null : decodeAlphabet(texts[id]!)) ?? utf8(texts[id]!),
+    encode: (text, _first, sink) => {
+      preTokenize(text, 0, text.length, stages, (from, to) => {
+        // pre-tokens are converted one by one: a long text is never held as bytes a second time
+        const word = utf8(text.slice(from, to))
+        model.encode(word, 0, word.length, sink)
+        return !sink.cut
+      })
+    },
+  }
+}
+
+function sentencePiece(meta: TokenizerMetadata, { texts, types, idOf }: Vocabulary): Family {
+  const unknown = meta.unknownId ?? 0
+  const hex = (byte: number): string => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`
+  const byteIds = Int32Array.from({ length: 256 }, (_, byte) => {
+    return idOf.get(hex(byte)) ?? (byte < 0x80 ? idOf.get(String.fromCharCode(byte)) : undefined) ?? unknown
+  })
+  const model = new SpmModel(idOf, meta.scores, texts.length, byteIds)
+  const escape = (text: string): string => text.replaceAll(' ', ESCAPED_SPACE)
+  return {
+    escape,
+    drops: () => false,
+    bytesOf: (id) => {
+      const text = texts[id]!
+      if (types[id] === TokenType.byte && /^<0x[0-9A-Fa-f]{2}>$/.test(text)) {
+        return Uint8Array.of(Number.parseInt(text.slice(3, 5), 16))
+      }
+      return utf8(types[id] === TokenType.userDefined ? text : text.replaceAll(ESCAPED_SPACE, ' '))
+    },
+    encode: (text, first, sink) => model.encode(escape(meta.addSpacePrefix && first ? ` ${text}` : text), sink),
+  }
+}
