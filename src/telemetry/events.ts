@@ -2,15 +2,61 @@
 export type TelemetryEvent =
   | { readonly kind: 'request_admitted'; readonly model: string; readonly promptTokens: number; readonly pages: number }
   | { readonly kind: 'request_refused'; readonly model: string; readonly code: string }
-  | { readonly kind: 'request_finished'; readonly model: string; readonly reason: string; readonly outputTokens: number }
+  | {
+      readonly kind: 'request_finished'
+      readonly model: string
+      readonly reason: string
+      readonly outputTokens: number
+    }
   | { readonly kind: 'request_failed'; readonly model: string; readonly code: string }
   | { readonly kind: 'request_aborted'; readonly model: string }
-  | { readonly kind: 'integrity_fault'; readonly role: Role; readonly rule: string; readonly fault: string; readonly page: number; readonly owner: number; readonly requestId: string }
+  | {
+      readonly kind: 'integrity_fault'
+      readonly role: Role
+      readonly rule: string
+      readonly fault: string
+      readonly page: number
+      readonly owner: number
+      readonly requestId: string
+    }
   | { readonly kind: 'transfer_violation'; readonly reason: string }
-  | { readonly kind: 'page_quarantined'; readonly role: Role; readonly page: number; readonly owner: number; readonly reason: string }
+  | {
+      readonly kind: 'page_quarantined'
+      readonly role: Role
+      readonly page: number
+      readonly owner: number
+      readonly reason: string
+    }
   | { readonly kind: 'page_returned'; readonly role: Role; readonly page: number }
   | { readonly kind: 'worker_up'; readonly role: Role; readonly model: string; readonly epoch: number }
-  | { readonly kind: 'worker_down'; readonly role: Role; readonly model: string; readonly epoch: number; readonly reason: string }
-  | { readonly kind: 'step'; readonly role: Role; readonly model: string; readonly sequences: number; readonly rows: number; readonly seconds: number }
+  | {
+      readonly kind: 'worker_down'
+      readonly role: Role
+      readonly model: string
+      readonly epoch: number
+      readonly reason: string
+    }
+  | {
+      readonly kind: 'step'
+      readonly role: Role
+      readonly model: string
+      readonly sequences: number
+      readonly rows: number
+      readonly seconds: number
+    }
+  /** One answered HTTP request; `route` is the pattern, never the raw path. */
+  | {
+      readonly kind: 'http_request'
+      readonly requestId: string
+      readonly tenant: string | null
+      readonly method: string
+      readonly route: string
+      readonly status: number
+      readonly seconds: number
+    }
+  /** From the request's arrival to its first verified token. */
+  | { readonly kind: 'first_token'; readonly model: string; readonly seconds: number }
+  /** Between two tokens of one sequence. */
+  | { readonly kind: 'token_gap'; readonly model: string; readonly seconds: number }
 
 export type Role = 'prefill' | 'decode'

@@ -1,1 +1,15 @@
 export type { Role, TelemetryEvent } from './events.ts'
+export { type LogLevel, type LogRecord, logRecord, renderHumanLine, renderJsonLine } from './log.ts'
+export { prometheusContentType, renderPrometheus } from './prometheus.ts'
+export { createRecorder, type Recorder } from './recorder.ts'
+export {
+  type Counter,
+  createCounter,
+  createHistogram,
+  gaugeFamily,
+  type Histogram,
+  type HistogramSample,
+  type Labels,
+  type MetricFamily,
+  type Sample,
+} from './registry.ts'

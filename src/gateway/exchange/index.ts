@@ -1,0 +1,13 @@
+export { createExchange } from './exchange.ts'
+export type {
+  Ending,
+  Exchange,
+  ExchangeEffect,
+  ExchangeEvent,
+  ExchangeFailure,
+  ExchangeOptions,
+  ExchangeState,
+  FinishReason,
+  ReleasedToken,
+  Usage,
+} from './types.ts'

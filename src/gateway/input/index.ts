@@ -1,0 +1,3 @@
+export { readBody } from './body.ts'
+export { modelNotFoundMessage, prepare } from './prepare.ts'
+export type { GenerationRequest, Prepared, PrepareJob, PromptModel, Surface } from './types.ts'

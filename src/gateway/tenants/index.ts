@@ -1,0 +1,3 @@
+export { bearerToken, createKeyRing, type KeyRing } from './keys.ts'
+export { createLimiter, type Grant, type Limiter } from './limiter.ts'
+export type { Tenant, TenantLimits } from './types.ts'
