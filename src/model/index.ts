@@ -1,4 +1,5 @@
 export type { ModelRefusal, ModelRefusalCode } from './errors.ts'
+export { inspectModel } from './inspect.ts'
 export type {
   ForwardFault,
   ForwardPlan,

@@ -1,0 +1,135 @@
+import { InferenceSession, Tensor } from 'onnxruntime-node'
+import type { LayerTensors, ModelLayout } from './architectures/architecture.ts'
+import type { TensorInfo } from './gguf/read.ts'
+import { type AfterAttention, type BeforeAttention, firstGraph, lastGraph, middleGraph } from './graphs/decoder.ts'
+import type { BuiltGraph } from './graphs/onnx.ts'
+import { type HeldMatrix, heldForm, readMatrix, readVector } from './weights/matrix.ts'
+import type { WeightsSource } from './weights/source.ts'
+
+/** What the last stage gives for the rows it was handed. `logits` is rows x vocab, null unless asked for. */
+export interface HeadOutput {
+  readonly tokens: BigInt64Array
+  /** Sum of each row's logits: finite exactly when they all are (f32 sums of plausible logits do not overflow). */
+  readonly sums: Float32Array
+  readonly logits: Float32Array | null
+}
+
+export interface LayerOutput {
+  readonly x: Float32Array
+  readonly qkv: Float32Array
+}
+
+/**
+ * The sessions of one model: one before the first attention, one between each two, one after the last. Row i of an output
+ * depends on row i of the inputs alone, bit for bit, whatever stands in the other rows and however many there are.
+ */
+export class DenseStack {
+  readonly #sessions: readonly InferenceSession[]
+  readonly #layout: ModelLayout
+
+  private constructor(sessions: readonly InferenceSession[], layout: ModelLayout) {
+    this.#sessions = sessions
+    this.#layout = layout
+  }
+
+  /** Reads the weights stage by stage; beside the sessions no more than one stage's weights are held at a time. */
+  static async load(source: WeightsSource, threads: number): Promise<DenseStack> {
+    const { layout } = source
+    const { hidden, normEps, layers } = layout.shape
+    const { tensors } = layout
+    const sessions: InferenceSession[] = []
+    const add = async (graph: BuiltGraph): Promise<void> => {
+      sessions.push(await createSession(graph, threads))
+    }
+    try {
+      // The last stage holds the largest matrix: its passing copies are cheapest while nothing else is loaded.
+      const output = readMatrix(source, [tensors.output])
+      const head = { norm: readVector(source, tensors.outputNorm), output }
+      await add(lastGraph(readAfter(source, tensors.layers[layers - 1]!), head, hidden, normEps))
+      await add(firstGraph(readBefore(source, tensors.layers[0]!), hidden, normEps))
+      for (let layer = 0; layer + 1 < layers; layer++) {
+        const after = readAfter(source, tensors.layers[layer]!)
+        await add(middleGraph(after, readBefore(source, tensors.layers[layer + 1]!), hidden, normEps))
+      }
+    } catch (error) {
+      await Promise.all(sessions.map((session) => session.release()))
+      throw error
+    }
+    const [last, ...others] = sessions
+    return new DenseStack([...others, last!], layout)
+  }
+
+  /** rows x hidden -> rows x (heads + 2 kvHeads) x headDim. */
+  async first(x: Float32Array): Promise<Float32Array> {
+    const { qkv } = await this.#sessions[0]!.run({ x: this.#rows(x, this.#layout.shape.hidden) }, ['qkv'])
+    return qkv!.data as Float32Array
+  }
+
+  /** From behind the attention of `layer` to before that of the next. */
+  async middle(layer: number, x: Float32Array, attention: Float32Array): Promise<LayerOutput> {
+    const results = await this.#sessions[layer + 1]!.run(this.#afterInputs(x, attention), ['next', 'qkv'])
+    return { x: results['next']!.data as Float32Array, qkv: results['qkv']!.data as Float32Array }
+  }
+
+  /** From behind the last attention to the vocabulary. */
+  async last(x: Float32Array, attention: Float32Array, withLogits: boolean): Promise<HeadOutput> {
+    const outputs = withLogits ? ['token', 'sum', 'logits'] : ['token', 'sum']
+    const results = await this.#sessions.at(-1)!.run(this.#afterInputs(x, attention), outputs)
+    return {
+      tokens: results['token']!.data as BigInt64Array,
+      sums: results['sum']!.data as Float32Array,
+      logits: withLogits ? (results['logits']!.data as Float32Array) : null,
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const session of this.#sessions) await session.release()
+  }
+
+  #afterInputs(x: Float32Array, attention: Float32Array): { readonly x: Tensor; readonly attention: Tensor } {
+    const { hidden, heads, headDim } = this.#layout.shape
+    return { x: this.#rows(x, hidden), attention: this.#rows(attention, heads * headDim) }
+  }
+
+  #rows(data: Float32Array, width: number): Tensor {
+    return new Tensor('float32', data, [data.length / width, width])
+  }
+}
+
+function readBefore(source: WeightsSource, layer: LayerTensors): BeforeAttention {
+  return {
+    norm: readVector(source, layer.attentionNorm),
+    qkv: readFused(source, [layer.query, layer.key, layer.value]),
+  }
+}
+
+function readAfter(source: WeightsSource, layer: LayerTensors): AfterAttention {
+  return {
+    output: readMatrix(source, [layer.attentionOutput]),
+    norm: readVector(source, layer.ffnNorm),
+    gateUp: readFused(source, [layer.gate, layer.up]),
+    down: readMatrix(source, [layer.down]),
+  }
+}
+
+/** One matrix where all are held alike, else one each. */
+function readFused(source: WeightsSource, tensors: readonly TensorInfo[]): HeldMatrix[] {
+  const alike = new Set(tensors.map(heldForm)).size === 1
+  return alike ? [readMatrix(source, tensors)] : tensors.map((tensor) => readMatrix(source, [tensor]))
+}
+
+function createSession({ model, externalData }: BuiltGraph, threads: number): Promise<InferenceSession> {
+  return InferenceSession.create(model, {
+    executionProviders: ['cpu'],
+    graphOptimizationLevel: 'all',
+    executionMode: 'sequential',
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    // The arena keeps the largest pass's memory for ever and is not faster.
+    enableCpuMemArena: false,
+    externalData,
+    // Each session owns its threads: spinning ones would starve the others' work.
+    extra: { session: { intra_op: { allow_spinning: '0' } } },
+    logSeverityLevel: 3,
+  })
+}
