@@ -1,0 +1,5 @@
+export type { Runnable } from './batch.ts'
+export { pickBatch } from './batch.ts'
+export type { Chunk, ChunkLimitOptions, PrefillJob } from './chunk.ts'
+export { adaptChunkLimit, planChunks } from './chunk.ts'
+export { sample } from './sample.ts'
