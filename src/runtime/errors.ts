@@ -1,0 +1,24 @@
+export type RuntimeErrorCode =
+  | 'worker_failed_to_start'
+  | 'worker_protocol'
+  | 'model_unusable'
+  | 'listen_failed'
+  | 'stopped'
+
+/** The one error of this room. */
+export class RuntimeError extends Error {
+  readonly code: RuntimeErrorCode
+  readonly details: Readonly<Record<string, unknown>>
+
+  constructor(input: {
+    readonly code: RuntimeErrorCode
+    readonly message: string
+    readonly cause?: unknown
+    readonly details?: Readonly<Record<string, unknown>>
+  }) {
+    super(input.message, { cause: input.cause })
+    this.name = 'RuntimeError'
+    this.code = input.code
+    this.details = input.details ?? {}
+  }
+}

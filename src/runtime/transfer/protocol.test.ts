@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest'
+import { nodeDigests } from '../../host/node/index.ts'
+import { FRAME_TYPES, pageHeader } from './frame.ts'
+import { helloHeader, sessionKeys } from './handshake.ts'
+import { createSealer } from './session.ts'
+import { fuzzTransfer } from './testing/fuzz.ts'
+import { joined, manifest, optionsOf, page, rowsOf, side } from './testing/pair.ts'
+
+describe('handshake', () => {
+  test('both sides come up once', () => {
+    const { from, to } = joined()
+    expect([from.heard.ups, to.heard.ups, from.protocol.up, to.protocol.up]).toEqual([1, 1, true, true])
+  })
+
+  test('the proof of another key is refused by either side', () => {
+    const other = new Uint8Array(32).fill(8)
+    const { from } = joined(optionsOf('prefill', { linkKey: other }))
+    expect([from.heard.ups, from.protocol.receive(Buffer.alloc(1))]).toEqual([0, 'bad_proof'])
+  })
+
+  test('a recorded handshake cannot be played to a new connection', () => {
+    const first = side(optionsOf('prefill'))
+    const decode = side(optionsOf('decode'))
+    first.protocol.start()
+    const hello = first.take()
+    decode.protocol.receive(hello)
+    first.protocol.receive(decode.take())
+    const proof = first.take()
+    const again = side(optionsOf('decode', { nonce: new Uint8Array(32).fill(9) }))
+    expect(again.protocol.receive(Buffer.concat([hello, proof]))).toBe('bad_proof')
+    expect(again.heard.ups).toBe(0)
+  })
+
+  test.each([
+    ['wrong_model', { model: 'other' }],
+    ['wrong_weights', { weights: 'ff' }],
+    ['wrong_shape', { shape: { pages: 8, pageSize: 8, layers: 2, kvHeads: 1, headDim: 4 } }],
+  ])('%s', (violation, change) => {
+    const own = { ...optionsOf('prefill').own, ...change }
+    const from = side(optionsOf('prefill', { own }))
+    const to = side(optionsOf('decode'))
+    from.protocol.start()
+    expect(to.protocol.receive(from.take())).toBe(violation)
+    expect(to.take()).toHaveLength(0)
+  })
+
+  test('two of the same role do not join', () => {
+    const from = side(optionsOf('prefill'))
+    from.protocol.start()
+    expect(side(optionsOf('prefill')).protocol.receive(from.take())).toBe('wrong_role')
+  })
+
+  test('pools may differ in their number of pages', () => {
+    const shape = { ...optionsOf('prefill').own.shape, pages: 99 }
+    const { to } = joined(optionsOf('prefill', { own: { ...optionsOf('prefill').own, shape } }))
+    expect(to.protocol.up).toBe(true)
+  })
+
+  test('decode says nothing before it has seen a hello, and no page counts before proof', () => {
+    const to = side(optionsOf('decode'))
+    to.protocol.start()
+    expect(to.take()).toHaveLength(0)
+    const { from } = joined()
+    from.protocol.sendPage(page(0), rowsOf(4, 1))
+    expect(to.protocol.receive(from.take())).toBe('unexpected_frame')
+    expect(to.heard.pages).toHaveLength(0)
+  })
+})
+
+describe('frames', () => {
+  test('pages, manifest and closed leases arrive as they were sent', () => {
+    const { from, to } = joined()
+    from.protocol.sendPage(page(0), rowsOf(4, 1))
+    from.protocol.sendPage(page(1, { rows: 2 }), rowsOf(2, 2))
+    from.protocol.sendManifest(manifest())
+    expect(to.protocol.receive(from.take())).toBeNull()
+    expect(to.heard.pages.map(({ frame }) => frame)).toEqual([page(0), page(1, { rows: 2 })])
+    expect(to.heard.pages[1]!.rows).toEqual(rowsOf(2, 2))
+    expect(to.heard.manifests).toEqual([manifest()])
+    to.protocol.sendLeaseClosed({ kind: 'lease_closed', lease: { id: 5, epoch: 6 } })
+    expect(from.protocol.receive(to.take())).toBeNull()
+    expect(from.heard.closed).toEqual([5])
+  })
+
+  test('the same whether they come a byte at a time or all at once', () => {
+    const { from, to } = joined()
+    for (let at = 0; at < 5; at += 1) from.protocol.sendPage(page(at), rowsOf(4, at))
+    for (const byte of from.take()) expect(to.protocol.receive(Buffer.from([byte]))).toBeNull()
+    expect(to.heard.pages.map(({ rows }) => rows[0])).toEqual([0, 1, 2, 3, 4])
+  })
+
+  test.each([
+    ['a changed header', 'bad_tag', (bytes: Buffer) => flip(bytes, 40)],
+    ['a changed tag', 'bad_tag', (bytes: Buffer) => flip(bytes, 17)],
+    ['another version', 'wrong_version', (bytes: Buffer) => flip(bytes, 4)],
+    ['a length of 4 GiB', 'frame_too_long', (bytes: Buffer) => put(bytes, 0, 0xff, 0xff, 0xff, 0xff)],
+    ['a length of 1', 'frame_too_short', (bytes: Buffer) => put(bytes, 0, 1, 0, 0, 0)],
+    ['a header longer than its frame', 'header_too_long', (bytes: Buffer) => put(bytes, 6, 0xe8, 0x03)],
+  ] as const)('%s is %s', (_name, violation, damage) => {
+    const { from, to } = joined()
+    from.protocol.sendPage(page(0), rowsOf(4, 1))
+    expect(to.protocol.receive(damage(from.take()))).toBe(violation)
+    expect(to.heard.pages).toHaveLength(0)
+    from.protocol.sendManifest(manifest())
+    expect(to.protocol.receive(from.take())).toBe(violation)
+    expect(to.heard.manifests).toHaveLength(0)
+  })
+
+  test('a repeated, a skipped and a swapped frame are out of order', () => {
+    for (const arrange of [[0, 0], [1], [1, 0]]) {
+      const { from, to } = joined()
+      const frames = [0, 1].map((at) => {
+        from.protocol.sendPage(page(at), rowsOf(4, at))
+        return from.take()
+      })
+      expect(to.protocol.receive(Buffer.concat(arrange.map((at) => frames[at]!)))).toBe('out_of_order')
+      expect(to.heard.pages.length).toBe(arrange.length === 2 && arrange[0] === 0 ? 1 : 0)
+    }
+  })
+
+  test('a frame of another session does not verify', () => {
+    const other = joined(optionsOf('prefill', { nonce: new Uint8Array(32).fill(77) })).from
+    other.protocol.sendPage(page(0), rowsOf(4, 1))
+    expect(joined().to.protocol.receive(other.take())).toBe('bad_tag')
+  })
+
+  test('a frame sent back to its maker does not verify', () => {
+    const { from } = joined()
+    from.protocol.sendPage(page(0), rowsOf(4, 1))
+    expect(from.protocol.receive(from.take())).toBe('bad_tag')
+  })
+
+  test.each([0, 5, 3])('%i rows said and four sent is a wrong length', (rows) => {
+    const { from, to } = joined()
+    from.protocol.sendPage(page(0, { rows }), rowsOf(4, 1))
+    expect(to.protocol.receive(from.take())).toBe('wrong_payload_length')
+    expect(to.heard.pages).toHaveLength(0)
+  })
+
+  test('a peer that holds the keys cannot send headers that do not parse, or kinds that are not its to send', () => {
+    const hellos = [optionsOf('prefill'), optionsOf('decode')].map((options) => helloHeader(options.own, options.nonce))
+    const keys = sessionKeys(nodeDigests, optionsOf('prefill').linkKey, 'prefill', hellos[0]!, hellos[1]!)
+    const long = Buffer.concat([pageHeader(page(0)), Buffer.alloc(1)])
+    const cases = [
+      ['malformed_header', FRAME_TYPES.page, pageHeader(page(0)).subarray(0, -1)],
+      ['malformed_header', FRAME_TYPES.page, long],
+      ['malformed_header', FRAME_TYPES.page, put(pageHeader(page(0)), 0, 0xff, 0xff)],
+      ['malformed_header', FRAME_TYPES.page, put(pageHeader(page(0)), 2, 0xff)],
+      ['malformed_header', FRAME_TYPES.manifest, pageHeader(page(0))],
+      ['unexpected_frame', FRAME_TYPES.leaseClosed, Buffer.alloc(12)],
+      ['unexpected_frame', FRAME_TYPES.hello, hellos[0]!],
+    ] as const
+    for (const [violation, type, header] of cases) {
+      const { to } = joined()
+      expect(to.protocol.receive(createSealer(keys.send, nodeDigests)(type, header, 0))).toBe(violation)
+      expect([to.heard.pages, to.heard.manifests]).toEqual([[], []])
+    }
+  })
+
+  test('nothing of a chunk is heard after stop', () => {
+    const { from, to } = joined()
+    from.protocol.sendPage(page(0), rowsOf(4, 1))
+    from.protocol.sendPage(page(1), rowsOf(4, 1))
+    const bytes = from.take()
+    const heard = to.heard.pages
+    const push = heard.push.bind(heard)
+    heard.push = (...items) => {
+      to.protocol.stop()
+      return push(...items)
+    }
+    to.protocol.receive(bytes)
+    expect(heard).toHaveLength(1)
+  })
+})
+
+test('25,000 hostile frames deliver nothing that was not sent, in its turn', () => {
+  const report = fuzzTransfer({ frames: 25_000, seed: 1 })
+  expect(report.failures).toEqual([])
+  expect(report.delivered).toBeGreaterThan(1000)
+  expect(report.delivered).toBeLessThan(report.frames)
+  // The runs must reach every kind of damage, or the test says less than its name.
+  const kinds = [
+    'frame_too_short',
+    'frame_too_long',
+    'wrong_version',
+    'header_too_long',
+    'bad_tag',
+    'out_of_order',
+  ] as const
+  for (const kind of kinds) expect(report.violations.get(kind) ?? 0, kind).toBeGreaterThan(0)
+})
+
+const put = (bytes: Buffer, at: number, ...values: number[]): Buffer => {
+  bytes.set(values, at)
+  return bytes
+}
+
+const flip = (bytes: Buffer, at: number): Buffer => {
+  bytes[at] = bytes[at]! ^ 1
+  return bytes
+}
