@@ -1,0 +1,277 @@
+import { adaptChunkLimit, planChunks } from '../../engine/index.ts'
+import type { LedgerFault } from '../../kv/index.ts'
+import { prefixDigests } from '../../kv/index.ts'
+import type { ForwardResult, SequenceResult } from '../../model/index.ts'
+import type { PrefillEffect } from '../effects.ts'
+import type { PrefillEvent } from '../events.ts'
+import type { TicketGate } from '../fences.ts'
+import { identityKey, identityOf } from '../identity.ts'
+import type { Prefiller } from '../machines.ts'
+import type { FailureCode, Identity, Lease, Prefill } from '../messages.ts'
+import type { PrefillOptions } from '../options.ts'
+import type { PoolUse } from '../port.ts'
+import { WorkerPages } from '../worker/pages.ts'
+import { type Pass, type PassEntry, resultFor } from '../worker/passes.ts'
+import { chunkPlan, type PrefillJob, remainingRows } from './job.ts'
+import { Outbox } from './outbox.ts'
+
+/**
+ * Computes prompts in chunks and sends their pages, layer by layer, to decode. Never samples. Holds every page until the
+ * pass that writes it and the send that reads it are over, and says `released` exactly once per request, when all are home.
+ */
+export class PrefillMachine implements Prefiller {
+  readonly #options: PrefillOptions
+  readonly #pages: WorkerPages
+  readonly #outbox: Outbox
+  readonly #gate: TicketGate
+  readonly #jobs = new Map<string, PrefillJob>()
+  #pass: Pass<PrefillJob> | null = null
+  #linkUp = false
+  #chunkRows: number
+  #nextPlan = 1
+  #arrivals = 0
+  #now = 0
+  #effects: PrefillEffect[] = []
+
+  constructor(options: PrefillOptions) {
+    const emit = (effect: PrefillEffect): void => {
+      this.#effects.push(effect)
+    }
+    this.#options = options
+    this.#pages = new WorkerPages('prefill', options, emit)
+    this.#outbox = new Outbox(options, this.#pages, emit)
+    this.#gate = options.fences.ticket('prefill', options.crypto)
+    this.#chunkRows = options.chunkRows
+  }
+
+  step(event: PrefillEvent): PrefillEffect[] {
+    this.#now = event.now
+    this.#effects = []
+    this.#on(event)
+    this.#planPass()
+    for (const holding of this.#pages.settle()) {
+      this.#jobs.delete(identityKey(holding.identity))
+      this.#send({ kind: 'released', ...holding.identity })
+    }
+    return this.#effects
+  }
+
+  poolUse(): PoolUse {
+    return this.#pages.use()
+  }
+
+  /** R7 in full, O(pages); null when every page is accounted for. */
+  audit(): LedgerFault | null {
+    return this.#pages.audit()
+  }
+
+  #on(event: PrefillEvent): void {
+    switch (event.kind) {
+      case 'start': {
+        const { model, weights, epoch, shape } = this.#options
+        this.#send({ kind: 'hello', role: 'prefill', model, weights, epoch, shape })
+        break
+      }
+      case 'link_up':
+        this.#linkUp = true
+        break
+      case 'link_down':
+        this.#linkDown()
+        break
+      case 'message':
+        if (event.message.kind === 'prefill') this.#accept(event.message)
+        else this.#abort(event.message)
+        break
+      case 'peer':
+        this.#leaseClosed(event.message.lease)
+        break
+      case 'layer_done':
+        this.#layerDone(event.planId, event.layer)
+        break
+      case 'forward_done':
+        this.#passDone(event.result, event.seconds)
+        break
+      case 'page_sent':
+        this.#outbox.sent(event.id)
+        break
+      case 'scrubbed':
+        this.#pages.scrubbed(event.id)
+        break
+      case 'swept':
+        this.#swept(event.fault)
+        break
+    }
+  }
+
+  #accept(message: Prefill): void {
+    const identity = identityOf(message)
+    // Another copy of a message that was acted on already must neither end nor double what the first began.
+    if (this.#jobs.has(identityKey(identity))) {
+      this.#violation('prefill_twice')
+      return
+    }
+    const { model, weights, shape, crypto } = this.#options
+    const check = this.#gate.admit(message.ticket, { ...identity, ids: message.ids, model, weights, now: this.#now })
+    if (check.kind === 'invalid' || message.ids.length === 0) {
+      this.#send({ kind: 'declined', ...identity, code: 'bad_ticket' })
+      return
+    }
+    if (!this.#linkUp) {
+      this.#send({ kind: 'failed', ...identity, code: 'worker_lost', detail: 'no channel to decode' })
+      this.#send({ kind: 'released', ...identity })
+      return
+    }
+    const count = Math.ceil(message.ids.length / shape.pageSize)
+    const opened = this.#pages.open(
+      identity,
+      Uint32Array.from({ length: count }, (_, ordinal) => ordinal),
+    )
+    if (!opened.ok) {
+      this.#send({ kind: 'declined', ...identity, code: 'no_room' })
+      return
+    }
+    this.#jobs.set(identityKey(identity), {
+      ...identity,
+      arrival: this.#arrivals++,
+      claims: message.ticket.claims,
+      ids: message.ids,
+      lease: message.lease,
+      digests: prefixDigests(message.ids, shape.pageSize, crypto.sha256),
+      holding: opened.value,
+      computed: 0,
+      sentPages: new Uint32Array(shape.layers),
+      over: false,
+    })
+  }
+
+  #abort(identity: Identity): void {
+    const job = this.#jobs.get(identityKey(identity))
+    if (job !== undefined) this.#end(job)
+  }
+
+  #leaseClosed(lease: Lease): void {
+    for (const job of this.#jobs.values())
+      if (job.lease.id === lease.id && job.lease.epoch === lease.epoch) this.#end(job)
+  }
+
+  #linkDown(): void {
+    this.#linkUp = false
+    for (const job of this.#jobs.values()) this.#fail(job, 'worker_lost', 'the channel to decode closed')
+    this.#outbox.linkDown()
+  }
+
+  #planPass(): void {
+    if (this.#pass !== null) return
+    const waiting = [...this.#jobs.values()]
+      .filter((job) => !job.over && remainingRows(job) > 0)
+      .map((job) => ({ job, remaining: remainingRows(job), arrival: job.arrival }))
+    const entries: PassEntry<PrefillJob>[] = []
+    for (const {
+      job: { job },
+      rows,
+    } of planChunks(waiting, this.#chunkRows)) {
+      const plan = chunkPlan(job, rows, this.#options.shape.pageSize)
+      const fault = this.#checkChunk(job, rows)
+      if (fault !== null) this.#integrity(job, 'R5', fault.code, fault.details.page)
+      else entries.push({ plan, grants: job.holding.grants.slice(0, plan.table.pages.length), of: job })
+    }
+    if (entries.length === 0) return
+    for (const { grants } of entries) this.#pages.hold(grants, 'step')
+    this.#pass = { plan: { id: this.#nextPlan++, sequences: entries.map((entry) => entry.plan) }, entries }
+    this.#effects.push({ kind: 'forward', plan: this.#pass.plan })
+  }
+
+  /** R5 when the plan is built: rows before the chunk stand and are its own, and its rows follow them. */
+  #checkChunk(job: PrefillJob, rows: number): LedgerFault | null {
+    const { pageSize } = this.#options.shape
+    const until = job.computed + rows
+    let fault = this.#pages.checkRead(job.holding.table, job.computed)
+    for (let page = Math.floor(job.computed / pageSize); fault === null && page * pageSize < until; page++) {
+      const from = Math.max(job.computed - page * pageSize, 0)
+      const end = Math.min(pageSize, until - page * pageSize)
+      fault = this.#pages.checkWrite(job.holding.grants[page]!, from, end - from)
+    }
+    return fault
+  }
+
+  #layerDone(planId: number, layer: number): void {
+    if (this.#pass?.plan.id !== planId || !(layer >= 0 && layer < this.#options.shape.layers)) return
+    for (const { plan, of: job } of this.#pass.entries) this.#advance(job, layer, plan.start + plan.tokens.length)
+  }
+
+  #passDone(result: ForwardResult, seconds: number): void {
+    const pass = this.#pass
+    if (pass?.plan.id !== result.id) {
+      this.#violation('unknown_pass')
+      return
+    }
+    this.#pass = null
+    const { model, shape, layerBudgetSeconds, chunkRows, fences } = this.#options
+    const rows = pass.entries.reduce((sum, entry) => sum + entry.plan.tokens.length, 0)
+    this.#chunkRows = adaptChunkLimit(
+      this.#chunkRows,
+      { rows, seconds },
+      { maxRows: chunkRows, layers: shape.layers, layerBudgetSeconds },
+    )
+    this.#pages.telemetry({ kind: 'step', role: 'prefill', model, sequences: pass.entries.length, rows, seconds })
+    for (const [i, entry] of pass.entries.entries()) {
+      if (!entry.of.over) this.#chunkDone(entry, resultFor(entry.plan, result.results[i], fences.identity))
+    }
+    for (const { grants } of pass.entries) this.#pages.release(grants, 'step')
+    this.#pages.passed()
+  }
+
+  #chunkDone({ plan, of: job }: PassEntry<PrefillJob>, result: SequenceResult | null): void {
+    if (result === null) {
+      this.#integrity(job, 'R10', 'row_misnamed', null)
+      return
+    }
+    if (result.fault !== null) {
+      this.#integrity(job, 'R5', result.fault.kind, 'page' in result.fault ? result.fault.page : null)
+      return
+    }
+    const standing = plan.start + plan.tokens.length
+    for (let layer = 0; layer < this.#options.shape.layers; layer++) this.#advance(job, layer, standing)
+    job.computed = standing
+    if (job.over || remainingRows(job) > 0) return
+    this.#outbox.manifest(job)
+    this.#send({ kind: 'prefilled', ...identityOf(job) })
+    this.#end(job)
+  }
+
+  #advance(job: PrefillJob, layer: number, rows: number): void {
+    const fault = job.over ? null : this.#outbox.advance(job, layer, rows)
+    if (fault !== null) this.#integrity(job, 'R5', fault.code, fault.details.page)
+  }
+
+  #swept(fault: { readonly page: number; readonly layer: number } | null): void {
+    const holding = fault === null ? undefined : this.#pages.holderOf(fault.page)
+    const job = holding === undefined ? undefined : this.#jobs.get(identityKey(holding.identity))
+    if (job !== undefined && fault !== null) this.#integrity(job, 'R5', 'guard_row', fault.page)
+  }
+
+  #integrity(job: PrefillJob, rule: string, fault: string, page: number | null): void {
+    this.#pages.integrityFault(job.holding, rule, fault, page)
+    this.#fail(job, 'kv_integrity', `${rule} ${fault}${page === null ? '' : ` page ${page}`}`)
+  }
+
+  #fail(job: PrefillJob, code: FailureCode, detail: string): void {
+    if (job.over) return
+    this.#send({ kind: 'failed', ...identityOf(job), code, detail })
+    this.#end(job)
+  }
+
+  /** Nothing new begins for this request. What is under way runs out, and its pages drain until then. */
+  #end(job: PrefillJob): void {
+    job.over = true
+    this.#pages.close(job.holding)
+  }
+
+  #violation(reason: string): void {
+    this.#pages.telemetry({ kind: 'transfer_violation', reason })
+  }
+
+  #send(message: Extract<PrefillEffect, { kind: 'send' }>['message']): void {
+    this.#effects.push({ kind: 'send', message })
+  }
+}

@@ -1,0 +1,84 @@
+import type { LedgerFault, PageGrant } from '../../kv/index.ts'
+import type { SendManifestEffect, SendPageEffect } from '../effects.ts'
+import { identityKey, identityOf } from '../identity.ts'
+import type { PrefillOptions } from '../options.ts'
+import type { WorkerPages } from '../worker/pages.ts'
+import { type PrefillJob, promptRowsOf } from './job.ts'
+
+/** Hands finished pages to the channel, layer by layer, and keeps each from being reused until its bytes are out. */
+export class Outbox {
+  readonly #options: PrefillOptions
+  readonly #pages: WorkerPages
+  readonly #emit: (effect: SendPageEffect | SendManifestEffect) => void
+  readonly #sends = new Map<number, PageGrant>()
+  #nextId = 1
+
+  constructor(
+    options: PrefillOptions,
+    pages: WorkerPages,
+    emit: (effect: SendPageEffect | SendManifestEffect) => void,
+  ) {
+    this.#options = options
+    this.#pages = pages
+    this.#emit = emit
+  }
+
+  /** Rows 0 … `rows` - 1 of the job stand in this layer: notes it, and sends each page that is complete there. */
+  advance(job: PrefillJob, layer: number, rows: number): LedgerFault | null {
+    const { pageSize } = this.#options.shape
+    for (let ordinal = job.sentPages[layer]!; ordinal * pageSize < rows; ordinal++) {
+      const grant = job.holding.grants[ordinal]!
+      const standing = this.#pages.filled(grant, layer)
+      const upTo = Math.min(pageSize, rows - ordinal * pageSize)
+      const fault = upTo > standing ? this.#pages.fill(grant, layer, standing, upTo - standing) : null
+      if (fault !== null) return fault
+      if (upTo < promptRowsOf(job.ids.length, ordinal, pageSize)) return null
+      this.#sendPage(job, grant, layer, ordinal, upTo)
+    }
+    return null
+  }
+
+  manifest(job: PrefillJob): void {
+    this.#emit({
+      kind: 'send_manifest',
+      frame: {
+        kind: 'manifest',
+        ...identityOf(job),
+        lease: job.lease,
+        pages: job.holding.grants.length,
+        rows: job.computed,
+        layers: this.#options.shape.layers,
+        tokenDigest: job.claims.tokenDigest,
+      },
+    })
+  }
+
+  /** The bytes are out of the pool. */
+  sent(id: number): void {
+    const grant = this.#sends.get(id)
+    if (grant === undefined) return
+    this.#sends.delete(id)
+    this.#pages.release([grant], 'reader')
+  }
+
+  /** The socket is gone, so no send reads the pool any more: that is the proof that frees its pages (R6). */
+  linkDown(): void {
+    for (const id of [...this.#sends.keys()]) this.sent(id)
+  }
+
+  #sendPage(job: PrefillJob, grant: PageGrant, layer: number, ordinal: number, rows: number): void {
+    const { fences, crypto } = this.#options
+    const id = this.#nextId++
+    job.sentPages[layer] = ordinal + 1
+    this.#sends.set(id, grant)
+    this.#pages.hold([grant], 'reader')
+    const lineage = { namespace: identityKey(job), tokenDigest: job.digests[ordinal]!, layer, ordinal, rows }
+    this.#emit({
+      kind: 'send_page',
+      id,
+      page: grant.page,
+      frame: { kind: 'page', ...identityOf(job), lease: job.lease, layer, ordinal, rows },
+      lineageKey: fences.seals.key(lineage, crypto.sha256),
+    })
+  }
+}

@@ -1,0 +1,209 @@
+import type { Departure, HolderKind, LedgerFault, LedgerResult, PageGrant, PageTable } from '../../kv/index.ts'
+import { PageLedger, pageTable } from '../../kv/index.ts'
+import type { Role, TelemetryEvent } from '../../telemetry/index.ts'
+import type { ClaimEffect, RetireEffect, ScrubEffect, SweepEffect, TelemetryEffect } from '../effects.ts'
+import type { Identity } from '../messages.ts'
+import type { WorkerOptions } from '../options.ts'
+import type { PoolUse } from '../port.ts'
+
+/** The pages of one request on one worker, from reservation until the last of them is home. */
+export interface Holding {
+  readonly identity: Identity
+  readonly grants: readonly PageGrant[]
+  /** All pages in the contract's order. */
+  readonly table: PageTable
+  /** Pages that are not home yet. */
+  away: number
+  /** The lease has been released; nothing new begins on these pages. */
+  closed: boolean
+}
+
+type PageEffect = ClaimEffect | RetireEffect | ScrubEffect | SweepEffect | TelemetryEffect
+
+/**
+ * The ledger together with the effects that keep memory in step with it: claims stamp tags, homecomings clear them, suspect
+ * pages are scrubbed before they come home. Both workers use it; it knows neither frames nor plans.
+ */
+export class WorkerPages {
+  readonly #role: Role
+  readonly #options: WorkerOptions
+  readonly #ledger: PageLedger
+  readonly #emit: (effect: PageEffect) => void
+  readonly #byOwner = new Map<number, Holding>()
+  readonly #scrubbing = new Map<number, readonly PageGrant[]>()
+  #homecomings: number[] = []
+  #settled: Holding[] = []
+  #idle: PageGrant[] = []
+  #nextId = 1
+  #passes = 0
+
+  constructor(role: Role, options: WorkerOptions, emit: (effect: PageEffect) => void) {
+    this.#role = role
+    this.#options = options
+    this.#emit = emit
+    this.#ledger = new PageLedger({ ...options.shape, fences: options.fences.pages })
+  }
+
+  /** Reserves and claims; `ordinals[i]` is the place of page i in its table. */
+  open(identity: Identity, ordinals: Uint32Array): LedgerResult<Holding> {
+    this.#flushHomecomings()
+    const reserved = this.#ledger.reserve(ordinals.length)
+    if (!reserved.ok) return reserved
+    const { owner, grants } = reserved.value
+    const holding: Holding = { identity, grants, table: pageTable(grants), away: grants.length, closed: false }
+    this.#byOwner.set(owner, holding)
+    this.#emit({ kind: 'claim', ...holding.table, ordinals })
+    return { ok: true, value: holding }
+  }
+
+  fill(grant: PageGrant, layer: number, from: number, rows: number): LedgerFault | null {
+    return this.#ledger.fill(grant, layer, from, rows) ?? this.#sealIfFull(grant)
+  }
+
+  fillAll(grant: PageGrant, from: number, rows: number): LedgerFault | null {
+    return this.#ledger.fillAll(grant, from, rows) ?? this.#sealIfFull(grant)
+  }
+
+  filled(grant: PageGrant, layer: number): number {
+    return this.#ledger.filled(grant, layer)
+  }
+
+  checkRead(table: PageTable, rows: number): LedgerFault | null {
+    return this.#ledger.checkRead(table, rows)
+  }
+
+  checkWrite(grant: PageGrant, from: number, rows: number): LedgerFault | null {
+    return this.#ledger.checkWrite(grant, from, rows)
+  }
+
+  hold(grants: readonly PageGrant[], kind: Exclude<HolderKind, 'lease'>): void {
+    for (const grant of grants) this.#report(this.#ledger.hold(grant, kind))
+  }
+
+  release(grants: readonly PageGrant[], kind: HolderKind): void {
+    // Backwards, so that the free list (a stack) hands the same pages out in the same order.
+    for (let i = grants.length - 1; i >= 0; i--) {
+      const departed = this.#ledger.release(grants[i]!, kind)
+      if (departed.ok) this.#depart(grants[i]!, departed.value)
+      else this.#report(departed.fault)
+    }
+  }
+
+  /** Releases the lease on every page. Pages that somebody still holds drain; the rest is home at once. */
+  close(holding: Holding): void {
+    if (holding.closed) return
+    holding.closed = true
+    this.release(holding.grants, 'lease')
+  }
+
+  /**
+   * Reports what was found wrong with a request's page, and keeps the page from everybody until it is overwritten. Only a
+   * page of the request itself is taken: a corrupt plan may name others', and those are as good as before.
+   */
+  integrityFault(holding: Holding, rule: string, fault: string, page: number | null): void {
+    const { requestId } = holding.identity
+    const owner = holding.grants[0]?.owner ?? 0
+    this.telemetry({ kind: 'integrity_fault', role: this.#role, rule, fault, page: page ?? -1, owner, requestId })
+    const grant = holding.grants.find((one) => one.page === page)
+    if (grant === undefined || this.#ledger.isQuarantined(grant)) return
+    const refused = this.#ledger.quarantine(grant)
+    if (refused !== null) this.#report(refused)
+    else this.telemetry({ kind: 'page_quarantined', role: this.#role, page: grant.page, owner, reason: fault })
+  }
+
+  /** Proof that suspect pages were overwritten: they come home. */
+  scrubbed(id: number): void {
+    const grants = this.#scrubbing.get(id)
+    if (grants === undefined) return
+    this.#scrubbing.delete(id)
+    for (const grant of grants) {
+      const departed = this.#ledger.acquit(grant)
+      if (!departed.ok) this.#report(departed.fault)
+      else {
+        this.telemetry({ kind: 'page_returned', role: this.#role, page: grant.page })
+        this.#settle(grant.owner)
+      }
+    }
+  }
+
+  /** Counts passes and asks for a sweep over the guard rows of all held pages every so many. */
+  passed(): void {
+    this.#passes++
+    const every = this.#options.sweepEvery
+    if (every === 0 || this.#passes % every !== 0) return
+    const table = this.#ledger.heldTable()
+    if (table.pages.length > 0) this.#emit({ kind: 'sweep', id: this.#nextId++, table })
+  }
+
+  /** Whose page this is; undefined if it is home. */
+  holderOf(page: number): Holding | undefined {
+    for (const holding of this.#byOwner.values()) if (holding.table.pages.includes(page)) return holding
+    return undefined
+  }
+
+  telemetry(event: TelemetryEvent): void {
+    this.#emit({ kind: 'telemetry', event })
+  }
+
+  /** End of a step: clears the tags of what came home, asks for scrubs, and says whose pages are all home now. */
+  settle(): readonly Holding[] {
+    this.#flushHomecomings()
+    if (this.#idle.length > 0) {
+      const id = this.#nextId++
+      this.#scrubbing.set(id, this.#idle)
+      this.#emit({ kind: 'scrub', id, pages: Uint32Array.from(this.#idle, (grant) => grant.page) })
+      this.#idle = []
+    }
+    const settled = this.#settled
+    this.#settled = []
+    return settled
+  }
+
+  use(): PoolUse {
+    return { ...this.#ledger.counts(), cells: this.#ledger.cells() }
+  }
+
+  audit(): LedgerFault | null {
+    return this.#ledger.audit()
+  }
+
+  #sealIfFull(grant: PageGrant): LedgerFault | null {
+    const { pageSize } = this.#options.shape
+    return this.#ledger.rows(grant) === pageSize ? this.#ledger.seal(grant, pageSize) : null
+  }
+
+  #depart(grant: PageGrant, departure: Departure): void {
+    if (departure === 'idle') this.#idle.push(grant)
+    if (departure !== 'home') return
+    this.#homecomings.push(grant.page)
+    this.#settle(grant.owner)
+  }
+
+  #settle(owner: number): void {
+    const holding = this.#byOwner.get(owner)
+    if (holding === undefined || --holding.away > 0) return
+    this.#byOwner.delete(owner)
+    this.#settled.push(holding)
+  }
+
+  #flushHomecomings(): void {
+    if (this.#homecomings.length === 0) return
+    this.#emit({ kind: 'retire', pages: Uint32Array.from(this.#homecomings), scrub: this.#options.scrub })
+    this.#homecomings = []
+  }
+
+  /** The ledger refused what a correct machine never asks for: nothing was changed, and the operator hears of it. */
+  #report(fault: LedgerFault | null): void {
+    if (fault === null) return
+    const holding = this.#byOwner.get(fault.details.owner ?? 0)
+    this.telemetry({
+      kind: 'integrity_fault',
+      role: this.#role,
+      rule: fault.code === 'conservation' ? 'R7' : 'R6',
+      fault: fault.code,
+      page: fault.details.page ?? -1,
+      owner: fault.details.owner ?? 0,
+      requestId: holding?.identity.requestId ?? '',
+    })
+  }
+}
