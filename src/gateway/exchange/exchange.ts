@@ -115,7 +115,7 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
         contract = event.verdict.contract
         return []
       case 'held_back':
-        return state === 'judged' ? end({ kind: 'held_back' }) : []
+        return state === 'judged' ? end({ kind: 'held_back', error: event.error }) : []
       case 'cleared':
         return state === 'judged' && contract ? submit(contract) : []
       case 'engine':

@@ -2,6 +2,7 @@ import type { Contract, Verdict } from '../../admission/index.ts'
 import type { EngineEvent } from '../../cluster/index.ts'
 import type { SampledToken } from '../../model/index.ts'
 import type { Detokenizer, StopScanner } from '../../text/index.ts'
+import type { ErrorBody } from '../errors.ts'
 
 type EngineFailure = Extract<EngineEvent, { kind: 'failed' }>
 
@@ -13,7 +14,7 @@ export type ExchangeEvent =
   | { readonly kind: 'verdict'; readonly verdict: Verdict }
   /** Pressure (R13): the tenant's rates let it through, or not. */
   | { readonly kind: 'cleared' }
-  | { readonly kind: 'held_back' }
+  | { readonly kind: 'held_back'; readonly error: ErrorBody }
   | { readonly kind: 'engine'; readonly event: EngineEvent }
   /** The client disconnected or stopped reading. */
   | { readonly kind: 'client_gone' }
@@ -40,7 +41,7 @@ export type ExchangeFailure = EngineFailure['code'] | 'broken_stream'
 export type Ending =
   | { readonly kind: 'complete'; readonly usage: Usage }
   | { readonly kind: 'refused'; readonly verdict: Extract<Verdict, { kind: 'refused' }> }
-  | { readonly kind: 'held_back' }
+  | { readonly kind: 'held_back'; readonly error: ErrorBody }
   | {
       readonly kind: 'failed'
       readonly code: ExchangeFailure

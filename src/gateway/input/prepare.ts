@@ -65,7 +65,7 @@ const encode = (model: PromptModel, prompt: Prompt, limit: number): Encoded => {
   try {
     return model.encodeChat(prompt.messages, limit)
   } catch (cause) {
-    if (isObject(cause) && cause.code === 'template_failed') {
+    if (isObject(cause) && (cause.code === 'template_failed' || cause.code === 'template_too_costly')) {
       throw fault(
         'invalid_value',
         'messages',

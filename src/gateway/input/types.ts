@@ -29,7 +29,7 @@ export interface PromptModel {
   /** Ids after which counting a prompt is hopeless: the effective window. */
   readonly encodeLimit: number
   encodeText(text: string, limit: number): Encoded
-  /** Renders the chat template. Throws an error with code `template_failed` if the template refuses the messages. */
+  /** Renders the chat template. Throws TextError `template_failed` or `template_too_costly` if the template refuses the messages. */
   encodeChat(messages: readonly ChatMessage[], limit: number): Encoded
 }
 

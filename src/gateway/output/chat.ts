@@ -14,7 +14,7 @@ export const chatFormat = (meta: AnswerMeta): AnswerFormat => {
   return {
     opening: (sequence) => chunk(sequence, { role: 'assistant', content: '' }, null, null),
     text: (sequence, text, tokens) =>
-      chunk(sequence, { content: text }, meta.logprobs ? chatLogprobs(tokens, meta.tokenBytes) : null, null),
+      chunk(sequence, { content: text }, meta.logprobs ? chatLogprobs(tokens, meta.tokenizer) : null, null),
     finish: (sequence, reason) => chunk(sequence, {}, null, reason),
     usage: (usage) => ({ ...envelope, choices: [], usage: usageBody(usage) }),
     whole: (choices, usage) => ({
@@ -23,7 +23,7 @@ export const chatFormat = (meta: AnswerMeta): AnswerFormat => {
       choices: choices.map(({ text, tokens, reason }, index) => ({
         index,
         message: { role: 'assistant', content: text, refusal: null },
-        logprobs: meta.logprobs ? chatLogprobs(tokens, meta.tokenBytes) : null,
+        logprobs: meta.logprobs ? chatLogprobs(tokens, meta.tokenizer) : null,
         finish_reason: reason,
       })),
       usage: usageBody(usage),

@@ -14,7 +14,7 @@ export const completionsFormat = (meta: AnswerMeta): AnswerFormat => {
   return {
     opening: () => null,
     text: (sequence, text, tokens) =>
-      chunk(sequence, text, meta.logprobs ? completionLogprobs(tokens, meta.tokenBytes) : null, null),
+      chunk(sequence, text, meta.logprobs ? completionLogprobs(tokens, meta.tokenizer) : null, null),
     finish: (sequence, reason) => chunk(sequence, '', null, reason),
     usage: (usage) => ({ ...envelope, choices: [], usage: usageBody(usage) }),
     whole: (choices, usage) => ({
@@ -22,7 +22,7 @@ export const completionsFormat = (meta: AnswerMeta): AnswerFormat => {
       choices: choices.map(({ text, tokens, reason }, index) => ({
         index,
         text,
-        logprobs: meta.logprobs ? completionLogprobs(tokens, meta.tokenBytes) : null,
+        logprobs: meta.logprobs ? completionLogprobs(tokens, meta.tokenizer) : null,
         finish_reason: reason,
       })),
       usage: usageBody(usage),

@@ -2,6 +2,8 @@
 export interface FrameStream {
   readonly body: ReadableStream<Uint8Array>
   write(frame: string): void
+  /** Drops what nobody has read yet: for a feed of states, where only the newest matters. */
+  replace(frame: string): void
   /** The clean end, after everything written has been read. */
   close(): void
   /** The other end: what was written can still be read, then the body fails, so that the host resets the connection (R12). */
@@ -58,6 +60,11 @@ export const createFrameStream = (onCancel: () => void): FrameStream => {
     write(frame): void {
       if (ending !== 'open') return
       waiting.push(frame)
+      notify()
+    },
+    replace(frame): void {
+      if (ending !== 'open') return
+      waiting = [frame]
       notify()
     },
     close(): void {

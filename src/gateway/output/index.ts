@@ -1,3 +1,4 @@
+export { type AnswerTarget, type AnswerWriter, streamedAnswer, wholeAnswer } from './answer.ts'
 export { chatFormat } from './chat.ts'
 export { completionsFormat } from './completions.ts'
 export { createFrameStream, type FrameStream, sseDone, sseFrame, sseHeaders } from './frame-stream.ts'

@@ -1,37 +1,30 @@
+import { displayToken, type Tokenizer } from '../../text/index.ts'
 import type { ReleasedToken } from '../exchange/index.ts'
-
-type TokenBytes = (id: number) => Uint8Array
-
-interface Entry {
-  readonly token: string
-  readonly logprob: number
-  readonly bytes: readonly number[]
-}
 
 // JSON has no -Infinity; OpenAI writes impossible tokens so.
 const finite = (logprob: number | null): number => (logprob === null || logprob < -9999 ? -9999 : logprob)
 
-const entry = (id: number, logprob: number | null, tokenBytes: TokenBytes): Entry => {
-  const bytes = tokenBytes(id)
-  return { token: new TextDecoder().decode(bytes), logprob: finite(logprob), bytes: [...bytes] }
+const entry = (tokenizer: Tokenizer, id: number, logprob: number | null): object => {
+  const { token, bytes } = displayToken(tokenizer, id)
+  return { token, logprob: finite(logprob), bytes }
 }
 
-/** `choices[].logprobs` of chat completions. A token that is part of a character shows as U+FFFD with its true `bytes`. */
-export const chatLogprobs = (tokens: readonly ReleasedToken[], tokenBytes: TokenBytes): object => ({
+/** `choices[].logprobs` of chat completions: one entry per token whose text is in this message. */
+export const chatLogprobs = (tokens: readonly ReleasedToken[], tokenizer: Tokenizer): object => ({
   content: tokens.map(({ sampled }) => ({
-    ...entry(sampled.token, sampled.logprob, tokenBytes),
-    top_logprobs: sampled.top.map(({ token, logprob }) => entry(token, logprob, tokenBytes)),
+    ...entry(tokenizer, sampled.token, sampled.logprob),
+    top_logprobs: sampled.top.map(({ token, logprob }) => entry(tokenizer, token, logprob)),
   })),
   refusal: null,
 })
 
 /** `choices[].logprobs` of completions, in its older columnar form; `text_offset` counts from the start of the answer. */
-export const completionLogprobs = (tokens: readonly ReleasedToken[], tokenBytes: TokenBytes): object => ({
-  tokens: tokens.map(({ sampled }) => entry(sampled.token, null, tokenBytes).token),
+export const completionLogprobs = (tokens: readonly ReleasedToken[], tokenizer: Tokenizer): object => ({
+  tokens: tokens.map(({ sampled }) => displayToken(tokenizer, sampled.token).token),
   token_logprobs: tokens.map(({ sampled }) => finite(sampled.logprob)),
   top_logprobs: tokens.map(({ sampled }) =>
     Object.fromEntries(
-      sampled.top.map(({ token, logprob }) => [entry(token, logprob, tokenBytes).token, finite(logprob)]),
+      sampled.top.map(({ token, logprob }) => [displayToken(tokenizer, token).token, finite(logprob)]),
     ),
   ),
   text_offset: tokens.map(({ offset }) => offset),

@@ -1,3 +1,4 @@
+import type { Tokenizer } from '../../text/index.ts'
 import type { FinishReason, ReleasedToken, Usage } from '../exchange/index.ts'
 
 /** What all messages of one answer share. */
@@ -10,8 +11,8 @@ export interface AnswerMeta {
   readonly includeUsage: boolean
   /** Whether choices carry log-probabilities. */
   readonly logprobs: boolean
-  /** Bytes of a token, for log-probability entries. */
-  readonly tokenBytes: (id: number) => Uint8Array
+  /** For log-probability entries. */
+  readonly tokenizer: Tokenizer
 }
 
 export interface FinishedChoice {

@@ -1,0 +1,13 @@
+export { type ErrorBody, type ErrorDetails, type GatewayCode, openaiError, statusOf } from './errors.ts'
+export { createGateway } from './gateway.ts'
+export { type PromptModel, prepareTasks } from './input/index.ts'
+export type {
+  FeedSource,
+  GatewayHandler,
+  GatewayModel,
+  GatewayOptions,
+  RequestInfo,
+  StaticAsset,
+} from './options.ts'
+export { createPageHandler } from './page-handler.ts'
+export type { Tenant, TenantLimits } from './tenants/index.ts'
