@@ -66,9 +66,17 @@ export interface Ticket {
 
 export type TicketLeg = 'prefill' | 'decode'
 
-export type TicketCheck =
-  | { readonly kind: 'valid' }
-  | { readonly kind: 'invalid'; readonly reason: 'forged' | 'expired' | 'reused' | 'wrong_tokens' | 'wrong_model' | 'wrong_request' }
+/** `book_full`: as many unexpired tickets are remembered as may be; the leg refuses rather than forget one. */
+export type TicketFault =
+  | 'forged'
+  | 'expired'
+  | 'reused'
+  | 'wrong_tokens'
+  | 'wrong_model'
+  | 'wrong_request'
+  | 'book_full'
+
+export type TicketCheck = { readonly kind: 'valid' } | { readonly kind: 'invalid'; readonly reason: TicketFault }
 
 /** Injected; Node's is an HMAC-SHA-256 and SHA-256, both synchronous. */
 export interface TicketCrypto {

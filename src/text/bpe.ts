@@ -77,7 +77,10 @@ export class BpeModel {
     if (sink.stops()) return
     if (this.#whole !== null && end - start <= LONGEST_TOKEN) {
       const id = this.#whole.get(encodeAlphabet(bytes, start, end))
-      if (id !== undefined) return sink.push(id)
+      if (id !== undefined) {
+        sink.push(id)
+        return
+      }
     }
     let from = start
     for (let at = start + 1; at <= end; at++) {

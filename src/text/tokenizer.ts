@@ -12,15 +12,19 @@ import { createVocabulary, TokenType, type Vocabulary } from './vocabulary.ts'
 
 /** What chat encoding needs beyond the plain contract. */
 export interface TextTokenizer extends Tokenizer {
-  readonly bosId: number | null
-  readonly eosId: number | null
-  /** Text of a token as the file writes it: what templates call `bos_token` and `eos_token`. */
-  tokenText(id: number): string
+  /** What templates call `bos_token` and `eos_token`; empty if the file names none. */
+  readonly bosToken: string
+  readonly eosToken: string
   /** Control, unknown or unused: not part of any answer's text. */
   isControl(id: number): boolean
   /** Where control tokens stand written out in a text. */
   controlsIn(text: string): readonly { readonly start: number; readonly end: number }[]
-  /** As `encode` with `parseSpecial`, but control tokens are read only where the rule allows. The text is well-formed. */
+  /** No more than the text's token count, without tokenizing: 0 if the text cannot exceed `limit`. Well-formed text. */
+  floorOf(text: string, limit: number): number
+  /**
+   * As `encode` with `parseSpecial`, but control tokens are read only where the rule allows. `bos`: put BOS in front if
+   * the file asks for it. The text is well-formed.
+   */
   encodeWhere(text: string, control: ControlRule, options: { readonly bos: boolean; readonly limit?: number }): Encoded
 }
 
@@ -51,16 +55,18 @@ export function createTokenizer(meta: TokenizerMetadata): TextTokenizer {
   )
   const { bosId, eosId } = vocabulary
 
+  // a character is at most 4 bytes, and a byte at most one token
+  const floorOf = (text: string, limit: number): number =>
+    text.length * 4 > limit ? floor.of(family.escape(text), limit) : 0
+
   const encodeText = (
     text: string,
     control: ControlRule | null,
     around: { readonly bos: boolean; readonly eos: boolean },
     limit: number,
   ): Encoded => {
-    if (text.length > limit) {
-      const least = floor.of(family.escape(text), limit)
-      if (least > limit) return { ids: new Int32Array(least).fill(-1), complete: false }
-    }
+    const least = floorOf(text, limit)
+    if (least > limit) return { ids: new Int32Array(least).fill(-1), complete: false }
     const sink = new IdSink(limit)
     if (around.bos && bosId !== null) sink.push(bosId)
     let first = true
@@ -77,10 +83,10 @@ export function createTokenizer(meta: TokenizerMetadata): TextTokenizer {
   return {
     vocabSize: vocabulary.texts.length,
     endIds: vocabulary.endIds,
-    bosId: meta.addBos ? bosId : null,
-    eosId,
-    tokenText: (id) => vocabulary.texts[id] ?? '',
+    bosToken: bosId === null ? '' : vocabulary.texts[bosId]!,
+    eosToken: eosId === null ? '' : vocabulary.texts[eosId]!,
     isControl,
+    floorOf,
     controlsIn: (text) => specials.controlsIn(text),
     tokenBytes: (id) => (id in bytes && !isControl(id) ? bytes[id]! : new Uint8Array(0)),
     encode: (text: string, { addSpecial, parseSpecial, limit }: EncodeOptions): Encoded =>
@@ -91,7 +97,7 @@ export function createTokenizer(meta: TokenizerMetadata): TextTokenizer {
         limit ?? Number.POSITIVE_INFINITY,
       ),
     encodeWhere: (text, control, { bos, limit }) =>
-      encodeText(text, control, { bos, eos: false }, limit ?? Number.POSITIVE_INFINITY),
+      encodeText(text, control, { bos: bos && meta.addBos, eos: false }, limit ?? Number.POSITIVE_INFINITY),
   }
 }
 
@@ -141,9 +147,9 @@ function sentencePiece(meta: TokenizerMetadata, { texts, types, idOf }: Vocabula
     return idOf.get(hex(byte)) ?? (byte < 0x80 ? idOf.get(String.fromCharCode(byte)) : undefined) ?? unknown
   })
   const model = new SpmModel(idOf, meta.scores, texts.length, byteIds)
-  const escape = (text: string): string => text.replaceAll(' ', ESCAPED_SPACE)
+  const escapeSpaces = (text: string): string => text.replaceAll(' ', ESCAPED_SPACE)
   return {
-    escape,
+    escape: escapeSpaces,
     drops: () => false,
     bytesOf: (id) => {
       const text = texts[id]!
@@ -152,6 +158,6 @@ function sentencePiece(meta: TokenizerMetadata, { texts, types, idOf }: Vocabula
       }
       return utf8(types[id] === TokenType.userDefined ? text : text.replaceAll(ESCAPED_SPACE, ' '))
     },
-    encode: (text, first, sink) => model.encode(escape(meta.addSpacePrefix && first ? ` ${text}` : text), sink),
+    encode: (text, first, sink) => model.encode(escapeSpaces(meta.addSpacePrefix && first ? ` ${text}` : text), sink),
   }
 }

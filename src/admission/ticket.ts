@@ -1,0 +1,131 @@
+import { AdmissionError } from './errors.ts'
+import type { Ticket, TicketCheck, TicketClaims, TicketCrypto, TicketLeg } from './types.ts'
+
+const DOMAIN = 'bulkhead/ticket/v1'
+const encoder = new TextEncoder()
+
+/** SHA-256 over the ids, hex: their count, then each id, all as little-endian 32-bit words. */
+export function tokenDigest(ids: Int32Array, crypto: TicketCrypto): string {
+  const words = new DataView(new ArrayBuffer(4 + ids.length * 4))
+  words.setUint32(0, ids.length, true)
+  for (let i = 0; i < ids.length; i++) words.setUint32(4 + i * 4, ids[i]!, true)
+  return hex(crypto.sha256(new Uint8Array(words.buffer)))
+}
+
+/** R3: signs what was admitted. Throws AdmissionError `invalid_claims` where a number is none. */
+export function issueTicket(claims: TicketClaims, crypto: TicketCrypto): Ticket {
+  return { claims, mac: hex(crypto.mac(encodeClaims(claims))) }
+}
+
+/** What a leg holds, against which a ticket is checked. */
+export interface TicketFacts {
+  readonly ids: Int32Array
+  readonly model: string
+  readonly weights: string
+  readonly requestId: string
+  readonly attempt: number
+  /** Cluster clock, milliseconds. */
+  readonly now: number
+  readonly leg: TicketLeg
+  /** Was this ticket used on this leg before? */
+  readonly used: (mac: string, leg: TicketLeg) => boolean
+}
+
+/**
+ * R3: does this ticket admit these very ids on this leg, now? The signature is judged first, in constant time, so
+ * nothing of a forged ticket is believed. Does not remember anything: `TicketBook` does.
+ */
+export function checkTicket(ticket: Ticket, facts: TicketFacts, crypto: TicketCrypto): TicketCheck {
+  const { claims, mac } = ticket
+  if (!isSigned(claims, mac, crypto)) return { kind: 'invalid', reason: 'forged' }
+  if (claims.requestId !== facts.requestId || claims.attempt !== facts.attempt) {
+    return { kind: 'invalid', reason: 'wrong_request' }
+  }
+  if (claims.model !== facts.model || claims.weights !== facts.weights) {
+    return { kind: 'invalid', reason: 'wrong_model' }
+  }
+  if (claims.promptTokens !== facts.ids.length || claims.tokenDigest !== tokenDigest(facts.ids, crypto)) {
+    return { kind: 'invalid', reason: 'wrong_tokens' }
+  }
+  if (facts.now >= claims.expiresAt) return { kind: 'invalid', reason: 'expired' }
+  if (facts.used(mac, facts.leg)) return { kind: 'invalid', reason: 'reused' }
+  return { kind: 'valid' }
+}
+
+function isSigned(claims: TicketClaims, mac: string, crypto: TicketCrypto): boolean {
+  // what could not have been issued is not signed, whatever the bytes say
+  if (!areClaims(claims)) return false
+  return constantTimeEqual(hex(crypto.mac(encodeClaims(claims))), mac)
+}
+
+/** Compares without stopping at the first difference; only the length shows. */
+export function constantTimeEqual(a: string, b: string): boolean {
+  if (a.length !== b.length) return false
+  let difference = 0
+  for (let i = 0; i < a.length; i++) difference |= a.charCodeAt(i) ^ b.charCodeAt(i)
+  return difference === 0
+}
+
+/** Every field with its type and length in front, so that no two claims share an encoding. */
+function encodeClaims(claims: TicketClaims): Uint8Array {
+  if (!areClaims(claims)) {
+    throw new AdmissionError({ code: 'invalid_claims', message: 'a ticket needs texts and whole numbers' })
+  }
+  const fields: readonly (string | number)[] = [
+    DOMAIN,
+    claims.requestId,
+    claims.attempt,
+    claims.tenant,
+    claims.model,
+    claims.weights,
+    claims.promptTokens,
+    claims.tokenDigest,
+    claims.maxOutput,
+    claims.n,
+    claims.expiresAt,
+  ]
+  const parts = fields.map((field) => (typeof field === 'string' ? encodeText(field) : encodeNumber(field)))
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+const TEXT = 1
+const NUMBER = 2
+
+function encodeText(text: string): Uint8Array {
+  const bytes = encoder.encode(text)
+  const part = new Uint8Array(5 + bytes.length)
+  part[0] = TEXT
+  new DataView(part.buffer).setUint32(1, bytes.length, true)
+  part.set(bytes, 5)
+  return part
+}
+
+function encodeNumber(value: number): Uint8Array {
+  const part = new Uint8Array(9)
+  part[0] = NUMBER
+  new DataView(part.buffer).setFloat64(1, value, true)
+  return part
+}
+
+function areClaims(claims: TicketClaims): boolean {
+  const texts = [claims.requestId, claims.tenant, claims.model, claims.weights, claims.tokenDigest]
+  const counts = [claims.attempt, claims.promptTokens, claims.maxOutput, claims.n]
+  return (
+    // lone surrogates would all be written as U+FFFD, and two names would share an encoding
+    texts.every((text) => typeof text === 'string' && !/\p{Surrogate}/u.test(text)) &&
+    counts.every((count) => Number.isSafeInteger(count) && count >= 0) &&
+    Number.isFinite(claims.expiresAt)
+  )
+}
+
+function hex(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += byte.toString(16).padStart(2, '0')
+  return text
+}
