@@ -68,7 +68,7 @@ export class DenseStack {
   /** From behind the attention of `layer` to before that of the next. */
   async middle(layer: number, x: Float32Array, attention: Float32Array): Promise<LayerOutput> {
     const results = await this.#sessions[layer + 1]!.run(this.#afterInputs(x, attention), ['next', 'qkv'])
-    return { x: results['next']!.data as Float32Array, qkv: results['qkv']!.data as Float32Array }
+    return { x: results.next!.data as Float32Array, qkv: results.qkv!.data as Float32Array }
   }
 
   /** From behind the last attention to the vocabulary. */
@@ -76,9 +76,9 @@ export class DenseStack {
     const outputs = withLogits ? ['token', 'sum', 'logits'] : ['token', 'sum']
     const results = await this.#sessions.at(-1)!.run(this.#afterInputs(x, attention), outputs)
     return {
-      tokens: results['token']!.data as BigInt64Array,
-      sums: results['sum']!.data as Float32Array,
-      logits: withLogits ? (results['logits']!.data as Float32Array) : null,
+      tokens: results.token!.data as BigInt64Array,
+      sums: results.sum!.data as Float32Array,
+      logits: withLogits ? (results.logits!.data as Float32Array) : null,
     }
   }
 

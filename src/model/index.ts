@@ -1,5 +1,6 @@
 export type { ModelRefusal, ModelRefusalCode } from './errors.ts'
 export { inspectModel } from './inspect.ts'
+export { loadModel } from './load.ts'
 export type {
   ForwardFault,
   ForwardPlan,
@@ -11,8 +12,9 @@ export type {
   SequenceResult,
   TokenLogprob,
 } from './plan.ts'
-export { kvBytesPerToken, poolShape } from './pool-shape.ts'
+export { poolShape } from './pool-shape.ts'
 export type {
+  DrillResult,
   ForwardOptions,
   ForwardPass,
   InspectResult,

@@ -57,6 +57,8 @@ export interface LoadOptions extends ForwardOptions {
   /** The pool the pass writes and reads; its shape must be the model's (see `poolShape`). */
   readonly pool: PoolMemory
   readonly checks: KernelChecks
+  /** Which of the pool's private scratch regions the pass's kernels use; default 0. The main thread's instance takes another. */
+  readonly lane?: number
   /** Refuse the file unless its digest is this one (the one `inspectModel` gave when the cluster was planned). */
   readonly expectDigest?: string
 }
@@ -68,7 +70,13 @@ export interface LoadedModel {
   readonly digest: string
   /** One line each: what was converted on the way in. */
   readonly notes: readonly string[]
+  /** Start-up drill: whether a row's bits are the same alone and in a batch, on this CPU. Touches no pool. */
+  drill(): Promise<DrillResult>
 }
+
+export type DrillResult =
+  | { readonly kind: 'invariant' }
+  | { readonly kind: 'variant'; readonly stage: 'first' | 'middle' | 'last'; readonly batch: number }
 
 export type LoadResult = LoadedModel | ModelRefusal
 

@@ -1,0 +1,66 @@
+import type { DenseStack } from './dense.ts'
+import type { DrillResult, ModelShape } from './types.ts'
+
+/** Odd and even, below the row counts where matrix kernels are known to change; compared with rows of the largest. */
+const BATCHES = [1, 2, 3, 8, 32]
+const LARGEST = 33
+
+/**
+ * R15's premise, tried on this CPU: a row's bits are the same in every batch. Matrix kernels are chosen by what the CPU can
+ * do, so what holds on one need not hold on another. Runs the first, a middle and the last stage over a few made-up rows
+ * (one of them large, one zero) and compares bytes; takes about as long as a few decode steps. Touches no pool.
+ */
+export async function drillBatchInvariance(dense: DenseStack, shape: ModelShape): Promise<DrillResult> {
+  for (const { name, run } of stages(dense, shape)) {
+    const whole = await run(LARGEST)
+    for (const batch of BATCHES) {
+      const part = await run(batch)
+      const differs = part.some((values, i) => !sameBytes(values, whole[i]!.subarray(0, values.length)))
+      if (differs) return { kind: 'variant', stage: name, batch }
+    }
+  }
+  return { kind: 'invariant' }
+}
+
+function stages(dense: DenseStack, { hidden, heads, headDim, layers }: ModelShape): Stage[] {
+  const x = testRows(LARGEST, hidden)
+  const attention = testRows(LARGEST, heads * headDim)
+  const xOf = (rows: number): Float32Array => x.subarray(0, rows * hidden)
+  const attentionOf = (rows: number): Float32Array => attention.subarray(0, rows * heads * headDim)
+  const middle: Stage = {
+    name: 'middle',
+    run: async (rows) => {
+      const out = await dense.middle(0, xOf(rows), attentionOf(rows))
+      return [out.x, out.qkv]
+    },
+  }
+  return [
+    { name: 'first', run: async (rows) => [await dense.first(xOf(rows))] },
+    ...(layers > 1 ? [middle] : []),
+    { name: 'last', run: async (rows) => [(await dense.last(xOf(rows), attentionOf(rows), true)).logits!] },
+  ]
+}
+
+interface Stage {
+  readonly name: 'first' | 'middle' | 'last'
+  readonly run: (rows: number) => Promise<readonly Float32Array[]>
+}
+
+/** Rows unlike each other. */
+function testRows(rows: number, width: number): Float32Array {
+  const values = new Float32Array(rows * width)
+  for (let row = 0; row < rows; row++) {
+    const size = row === 1 ? 40 : row === 2 ? 0 : 1
+    for (let i = 0; i < width; i++) values[row * width + i] = size * Math.sin(1 + 12.9898 * i + 78.233 * row)
+  }
+  return values
+}
+
+function sameBytes(a: Float32Array, b: Float32Array): boolean {
+  return (
+    Buffer.compare(
+      Buffer.from(a.buffer, a.byteOffset, a.byteLength),
+      Buffer.from(b.buffer, b.byteOffset, b.byteLength),
+    ) === 0
+  )
+}
