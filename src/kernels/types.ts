@@ -13,10 +13,13 @@ export interface KernelPageTable {
 
 export interface KernelShape {
   readonly pages: number
+  /** Rows per page: a multiple of 4 that divides 128. */
   readonly pageSize: number
   readonly layers: number
+  /** A multiple of `kvHeads`. */
   readonly heads: number
   readonly kvHeads: number
+  /** A multiple of 4; 32, 64 and 128 have the fast paths. */
   readonly headDim: number
 }
 
@@ -24,8 +27,10 @@ export interface KernelShape {
 export interface PoolMemory {
   readonly memory: WebAssembly.Memory
   readonly shape: KernelShape
-  /** Two random 64-bit words that key the guard rows and the NH pass of seals, one pair per process and epoch. */
+  /** Two random 64-bit words that key the guard rows, one pair per process and epoch. */
   readonly key: BigUint64Array
+  /** 32 bytes from which the NH pass of seals takes its key; the same in every process whose seals must agree. */
+  readonly sealKey: Uint8Array
 }
 
 /** R5 and guard rows. All true in `serve`; only lab, bench and tests turn one off. */
@@ -33,6 +38,20 @@ export interface KernelChecks {
   readonly tags: boolean
   readonly filled: boolean
   readonly guards: boolean
+  /** Whether NaN or infinity in a sequence's attention is a fault (`not_finite`) or passes through. Default true. */
+  readonly finite?: boolean
+}
+
+/** Rotary embedding over interleaved pairs of the first `ropeDims` dimensions (even, 0 for none). */
+export interface KernelRotary {
+  readonly ropeTheta: number
+  readonly ropeDims: number
+}
+
+export interface PoolOptions extends KernelRotary {
+  /** Which private scratch this instance uses, from 0 to `LANES - 1`. Two instances that run at the same time never share one. */
+  readonly lane: number
+  readonly checks: KernelChecks
 }
 
 export type FaultKind = 'page_tag' | 'unfilled_row' | 'guard_row' | 'write_order' | 'not_finite'
@@ -48,6 +67,7 @@ export interface AttentionSequence {
 export interface AttentionFault {
   readonly sequence: number
   readonly kind: FaultKind
+  /** The page as the table names it; -1 where no page is to blame (`not_finite`, a table too short for its rows). */
   readonly page: number
 }
 
@@ -55,8 +75,12 @@ export interface AttentionFault {
 export interface PoolKernels {
   /** Stamps tag (owner, generation) and guard rows of all layers, sets filled rows to 0. `ordinals[i]` is the page's place in its table. */
   claim(pages: Uint32Array, owners: Uint32Array, generations: Uint32Array, ordinals: Uint32Array): void
-  /** Clears the tag (owner 0) and filled rows; `zero` and `poison` (NaN) also overwrite the rows. */
+  /** As `claim`, but the rows stay and keep counting as filled: a page that changes hands with its content. */
+  retag(pages: Uint32Array, owners: Uint32Array, generations: Uint32Array, ordinals: Uint32Array): void
+  /** Clears the tag (owner 0), filled rows and guard rows; `zero` and `poison` (NaN) also overwrite the rows. */
   retire(pages: Uint32Array, scrub: 'tags' | 'zero' | 'poison'): void
+  /** The tag that stands in memory. */
+  tag(page: number): { readonly owner: number; readonly generation: number }
   filled(page: number, layer: number): number
   /** Says that rows 0 … rows - 1 of the page stand in this layer; used after `writeRows`. */
   markFilled(page: number, layer: number, rows: number): void
@@ -64,16 +88,32 @@ export interface PoolKernels {
   rowBytes(rows: number): number
   readRows(page: number, layer: number, rows: number, into: Uint8Array): void
   writeRows(page: number, layer: number, rows: number, from: Uint8Array): void
-  /** Row copy within the pool (n > 1: each sequence's own tail page), all layers. */
+  /**
+   * Row copy within the pool (n > 1: each sequence's own tail page), all layers. The target then counts as filled
+   * what the source does, at most `rows`.
+   */
   copyRows(fromPage: number, toPage: number, rows: number): void
   /**
    * Rotary embedding, KV append and paged attention of one layer over a batch. `qkv` is rows × (heads + 2 kvHeads) × headDim,
-   * `out` rows × heads × headDim, both plain (not shared) f32. A sequence with a fault writes nothing, gets zeros in `out` and
-   * is reported; the others' bits do not change. Bits of a row depend on its own sequence alone.
+   * `out` rows × heads × headDim, both plain (not shared) f32. A sequence with a fault gets zeros in `out` and is reported;
+   * the others' bits do not change. All its pages' tags, guard rows and filled rows are judged before it writes its first row,
+   * so a sequence found wrong there writes nothing. Bits of a row depend on its own sequence alone.
    */
-  attention(layer: number, sequences: readonly AttentionSequence[], qkv: Float32Array, out: Float32Array): AttentionFault[]
-  /** Guard rows of these pages in every layer; the first that is wrong. */
-  checkGuards(table: KernelPageTable): { readonly page: number; readonly layer: number } | null
-  /** 16-byte seal over `rows` rows of one layer of a page under a 32-byte lineage key (R8). */
+  attention(
+    layer: number,
+    sequences: readonly AttentionSequence[],
+    qkv: Float32Array,
+    out: Float32Array,
+  ): AttentionFault[]
+  /**
+   * Guard rows of a table's pages `first` (default 0) to `count - 1` (default all) in every layer; the first that is wrong, or
+   * null. One call of the kernel for all of them. Always null when the instance was opened with `guards: false`.
+   */
+  checkGuards(
+    table: KernelPageTable,
+    count?: number,
+    first?: number,
+  ): { readonly page: number; readonly layer: number } | null
+  /** 16-byte seal over `rows` rows of one layer of a page under a 32-byte lineage key (R8); see `seal.ts` for its bound. */
   seal(page: number, layer: number, rows: number, lineageKey: Uint8Array): Uint8Array
 }

@@ -1,0 +1,20 @@
+export type KernelsErrorCode = 'bad_shape' | 'pool_too_large' | 'bad_call'
+
+export interface KernelsErrorDetails {
+  /** For `pool_too_large`: pages asked for and the most that fit. */
+  readonly pages?: number
+  readonly largest?: number
+}
+
+/** A call that can never be right. What may go wrong with a sequence's pages is an `AttentionFault`, not an error. */
+export class KernelsError extends Error {
+  override readonly name = 'KernelsError'
+  readonly code: KernelsErrorCode
+  readonly details: KernelsErrorDetails
+
+  constructor(init: { code: KernelsErrorCode; message: string; details?: KernelsErrorDetails; cause?: unknown }) {
+    super(init.message, { cause: init.cause })
+    this.code = init.code
+    this.details = init.details ?? {}
+  }
+}
