@@ -1,6 +1,6 @@
 export { type ErrorBody, type ErrorDetails, type GatewayCode, openaiError, statusOf } from './errors.ts'
 export { createGateway } from './gateway.ts'
-export { type PromptModel, prepareTasks } from './input/index.ts'
+export { createPromptModel, type PromptModel, prepareTasks } from './input/index.ts'
 export type {
   FeedSource,
   GatewayHandler,

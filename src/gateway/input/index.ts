@@ -1,4 +1,5 @@
 export { readBody } from './body.ts'
 export { modelNotFoundMessage, prepare } from './prepare.ts'
+export { createPromptModel } from './prompt-model.ts'
 export { prepareTask, prepareTasks } from './tasks.ts'
 export type { GenerationRequest, Prepared, PrepareJob, PromptModel, Surface } from './types.ts'

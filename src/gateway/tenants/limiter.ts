@@ -131,6 +131,7 @@ const bucketHeaders = (unit: string, bucket: Bucket | null, now: number): Record
 /** As OpenAI writes them: `120ms`, `1.5s`, `6m0s`. */
 const duration = (ms: number): string => {
   if (ms < 1000) return `${ms}ms`
-  const seconds = Math.ceil(ms / 100) / 10
-  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${Math.round(seconds % 60)}s`
+  if (ms < 60_000) return `${Math.ceil(ms / 100) / 10}s`
+  const seconds = Math.ceil(ms / 1000)
+  return `${Math.floor(seconds / 60)}m${seconds % 60}s`
 }
