@@ -1,3 +1,4 @@
+export { DecodeMachine } from './decode/machine.ts'
 export type {
   ClaimEffect,
   CloseLeaseEffect,
@@ -31,6 +32,7 @@ export type {
   TicketFence,
   TicketGate,
 } from './fences.ts'
+export { fullFences } from './full-fences.ts'
 export type { Decoder, Machine, Prefiller, Router } from './machines.ts'
 export type {
   Abort,
@@ -54,3 +56,5 @@ export type {
 export type { DecodeOptions, PrefillOptions, RouterOptions, WorkerOptions } from './options.ts'
 export { decodeDefaults, prefillDefaults, routerDefaults } from './options.ts'
 export type { EngineEvent, EngineHandle, EnginePort, EngineRequest, PoolUse, ServedModel } from './port.ts'
+export { PrefillMachine } from './prefill/machine.ts'
+export { RouterMachine } from './router/machine.ts'

@@ -1,0 +1,37 @@
+import type { Ticket } from '../../admission/index.ts'
+import type { Identity } from '../messages.ts'
+import type { EngineRequest } from '../port.ts'
+
+/** `reserving`: decode was asked. `prefilling`: decode has reserved, prefill was asked. `running`: decode samples. */
+export type EntryPhase = 'queued' | 'reserving' | 'prefilling' | 'running'
+
+/** One submitted request until its one ending. */
+export interface Entry {
+  readonly request: EngineRequest
+  readonly tenant: string
+  readonly sequences: readonly { drawn: number; finished: boolean }[]
+  phase: EntryPhase
+  /** Lives on the workers so far; also the number of the present one. */
+  attempt: number
+  waitingSince: number
+  /** Of the present attempt; null while queued. */
+  ticket: Ticket | null
+  /** Prefill has sent everything: losing it does no harm any more. */
+  prefilled: boolean
+}
+
+export const newEntry = (request: EngineRequest, now: number): Entry => ({
+  request,
+  tenant: request.tenant,
+  sequences: Array.from({ length: request.contract.n }, () => ({ drawn: 0, finished: false })),
+  phase: 'queued',
+  attempt: 0,
+  waitingSince: now,
+  ticket: null,
+  prefilled: false,
+})
+
+export const entryIdentity = (entry: Entry): Identity => ({
+  requestId: entry.request.requestId,
+  attempt: entry.attempt,
+})

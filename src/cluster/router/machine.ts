@@ -1,0 +1,319 @@
+import { issueTicket, type Ticket, tokenDigest } from '../../admission/index.ts'
+import type { RouterEffect } from '../effects.ts'
+import type { RouterEvent } from '../events.ts'
+import { identityOf } from '../identity.ts'
+import type { Router } from '../machines.ts'
+import type { DecodeToRouter, Identity, Lease, PrefillToRouter, WorkerHello } from '../messages.ts'
+import type { RouterOptions } from '../options.ts'
+import type { EngineEvent, EngineRequest } from '../port.ts'
+import { type Entry, entryIdentity, newEntry } from './entry.ts'
+import { FairQueue } from './queue.ts'
+import { type WorkerRole, Workers } from './workers.ts'
+
+type Failure = Extract<EngineEvent, { kind: 'failed' }>['code']
+
+/** A worker is back within two seconds of its end; a place in the queue takes longer. */
+const RETRY_SECONDS = { queue_full: 5, queue_timeout: 5, unavailable: 2, worker_lost: 2 } as const
+
+/**
+ * One model's requests between gateway and workers: queue, dispatch, ending. Every submitted request gets exactly one
+ * `done` or `failed`, and nothing after it; what the workers still say of it then is answered with `abort` and forgotten.
+ */
+export class RouterMachine implements Router {
+  readonly #options: RouterOptions
+  readonly #entries = new Map<string, Entry>()
+  readonly #queue = new FairQueue<Entry>()
+  readonly #workers = new Workers((effect) => this.#effects.push(effect))
+  #timer: number | null = null
+  #now = 0
+  #effects: RouterEffect[] = []
+
+  constructor(options: RouterOptions) {
+    this.#options = options
+  }
+
+  step(event: RouterEvent): RouterEffect[] {
+    this.#now = event.now
+    this.#effects = []
+    this.#on(event)
+    this.#dispatch()
+    this.#setTimer()
+    return this.#effects
+  }
+
+  load(): { readonly waiting: number; readonly running: number } {
+    return { waiting: this.#queue.size, running: this.#entries.size - this.#queue.size }
+  }
+
+  #on(event: RouterEvent): void {
+    switch (event.kind) {
+      case 'submit':
+        this.#submit(event.request)
+        break
+      case 'abort':
+        this.#abort(event.requestId)
+        break
+      case 'finish_sequence':
+        this.#finishSequence(event.requestId, event.sequence)
+        break
+      case 'from_prefill':
+        if (event.message.kind === 'hello') this.#workerUp(event.message)
+        else if (this.#workers.epoch('prefill') === event.epoch) this.#fromPrefill(event.message)
+        break
+      case 'from_decode':
+        if (event.message.kind === 'hello') this.#workerUp(event.message)
+        else if (this.#workers.epoch('decode') === event.epoch) this.#fromDecode(event.message)
+        break
+      case 'worker_down':
+        if (this.#workers.epoch(event.role) === event.epoch) this.#workerDown(event.role, event.reason)
+        break
+      case 'tick':
+        this.#expire()
+        break
+    }
+  }
+
+  #submit(request: EngineRequest): void {
+    // The gateway makes the ids; a second request of the same name would share the first one's ending.
+    if (this.#entries.has(request.requestId)) return
+    const entry = newEntry(request, this.#now)
+    if (this.#queue.size >= this.#options.queuePlaces) {
+      this.#deliver(request.requestId, failure('queue_full'))
+      return
+    }
+    this.#entries.set(request.requestId, entry)
+    this.#queue.push(entry)
+    this.#dispatch()
+    if (entry.phase === 'queued' && this.#entries.has(request.requestId))
+      this.#deliver(request.requestId, { kind: 'queued' })
+  }
+
+  /** The gateway needs no more of it: over at once here, and told to both workers. */
+  #abort(requestId: string): void {
+    const entry = this.#entries.get(requestId)
+    if (entry !== undefined) this.#end(entry, { kind: 'done' })
+  }
+
+  #finishSequence(requestId: string, index: number): void {
+    const entry = this.#entries.get(requestId)
+    const sequence = entry?.sequences[index]
+    if (entry === undefined || sequence === undefined || sequence.finished) return
+    sequence.finished = true
+    if (entry.sequences.every((one) => one.finished)) this.#end(entry, { kind: 'done' })
+    else this.#workers.toDecode({ kind: 'finish_sequence', ...entryIdentity(entry), sequence: index })
+  }
+
+  /** Sends heads of the queue while both pools have room for their whole contract. */
+  #dispatch(): void {
+    while (this.#workers.bothUp) {
+      const entry = this.#queue.peek()
+      const room = entry === undefined ? 'later' : this.#workers.room(entry.request.contract)
+      if (entry === undefined || room === 'later') return
+      // A pool that came back smaller: waiting would hold up everyone behind it, for nothing.
+      if (room === 'never') this.#end(entry, failure('unavailable'))
+      else this.#begin(entry)
+    }
+  }
+
+  #begin(entry: Entry): void {
+    this.#queue.shift()
+    entry.attempt++
+    entry.phase = 'reserving'
+    entry.prefilled = false
+    entry.ticket = this.#issue(entry)
+    const identity = entryIdentity(entry)
+    const { ids, sampling, endIds, contract } = entry.request
+    this.#workers.take(identity, contract)
+    this.#workers.toDecode({ kind: 'reserve', ...identity, ticket: entry.ticket, ids, sampling, endIds })
+  }
+
+  #issue({ request, attempt }: Entry): Ticket {
+    const { model, weights, crypto, ticketLifeMs } = this.#options
+    const { requestId, tenant, ids, contract } = request
+    const { maxOutput, n } = contract
+    const expiresAt = this.#now + ticketLifeMs
+    const digest = tokenDigest(ids, crypto)
+    return issueTicket(
+      {
+        requestId,
+        attempt,
+        tenant,
+        model,
+        weights,
+        promptTokens: ids.length,
+        tokenDigest: digest,
+        maxOutput,
+        n,
+        expiresAt,
+      },
+      crypto,
+    )
+  }
+
+  #fromDecode(message: Exclude<DecodeToRouter, WorkerHello>): void {
+    if (message.kind === 'released' || message.kind === 'declined') this.#workers.giveBack('decode', message)
+    const entry = this.#named(message)
+    if (entry === undefined) {
+      // A reservation nobody waits for any more: decode hears (again) that it is over.
+      if (message.kind === 'reserved') this.#workers.toDecode({ kind: 'abort', ...identityOf(message) })
+      return
+    }
+    switch (message.kind) {
+      case 'reserved':
+        this.#reserved(entry, message.lease)
+        break
+      case 'declined':
+        this.#declined(entry, message.code)
+        break
+      case 'armed':
+        if (entry.phase !== 'prefilling') break
+        entry.phase = 'running'
+        this.#deliver(message.requestId, { kind: 'started' })
+        break
+      case 'token':
+        this.#token(entry, message)
+        break
+      case 'finished':
+        this.#finished(entry, message)
+        break
+      case 'failed':
+        this.#failed(entry, message.code)
+        break
+      case 'released':
+        break
+    }
+  }
+
+  #fromPrefill(message: Exclude<PrefillToRouter, WorkerHello>): void {
+    if (message.kind === 'released' || message.kind === 'declined') this.#workers.giveBack('prefill', message)
+    const entry = this.#named(message)
+    if (entry === undefined) return
+    if (message.kind === 'prefilled') entry.prefilled = true
+    else if (message.kind === 'declined') this.#declined(entry, message.code)
+    // Once everything was sent, decode judges what arrived.
+    else if (message.kind === 'failed' && entry.phase === 'prefilling' && !entry.prefilled)
+      this.#failed(entry, message.code)
+  }
+
+  #reserved(entry: Entry, lease: Lease): void {
+    const { ticket } = entry
+    if (entry.phase !== 'reserving' || ticket === null) return
+    entry.phase = 'prefilling'
+    const { ids } = entry.request
+    this.#workers.toPrefill({ kind: 'prefill', ...entryIdentity(entry), ticket, ids, lease })
+  }
+
+  #declined(entry: Entry, code: 'no_room' | 'bad_ticket' | 'wrong_shape'): void {
+    if (entry.phase !== 'reserving' && entry.phase !== 'prefilling') return
+    if (code === 'no_room') this.#againOr(entry, 'unavailable')
+    else this.#end(entry, failure(code === 'bad_ticket' ? 'bad_ticket' : 'internal'))
+  }
+
+  #token(entry: Entry, message: Extract<DecodeToRouter, { kind: 'token' }>): void {
+    const sequence = entry.sequences[message.sequence]
+    // After a stop string was found, tokens of that sequence may still be under way.
+    if (sequence?.finished) return
+    if (entry.phase !== 'running' || sequence === undefined || message.index !== sequence.drawn) {
+      this.#end(entry, failure('internal'))
+      return
+    }
+    sequence.drawn++
+    const { index, sampled } = message
+    this.#deliver(entry.request.requestId, { kind: 'token', sequence: message.sequence, index, sampled })
+  }
+
+  #finished(entry: Entry, message: Extract<DecodeToRouter, { kind: 'finished' }>): void {
+    const sequence = entry.sequences[message.sequence]
+    if (entry.phase !== 'running' || sequence === undefined || sequence.finished) return
+    sequence.finished = true
+    this.#deliver(entry.request.requestId, {
+      kind: 'sequence_finished',
+      sequence: message.sequence,
+      reason: message.reason,
+    })
+    if (entry.sequences.every((one) => one.finished)) this.#end(entry, { kind: 'done' })
+  }
+
+  #failed(entry: Entry, code: Failure): void {
+    if (code === 'worker_lost' && entry.phase !== 'running') this.#againOr(entry, code)
+    else this.#end(entry, failure(code))
+  }
+
+  /** A new life for one that has not started: nothing of it was seen outside, and its ids are all it needs. */
+  #againOr(entry: Entry, code: Failure): void {
+    if (entry.attempt >= this.#options.maxAttempts) {
+      this.#end(entry, failure(code))
+      return
+    }
+    this.#leaveWorkers(entry)
+    entry.phase = 'queued'
+    entry.waitingSince = this.#now
+    this.#queue.pushFront(entry)
+  }
+
+  #workerUp(hello: WorkerHello): void {
+    const { role, epoch, model, weights } = hello
+    if (model !== this.#options.model || weights !== this.#options.weights) return
+    if (this.#workers.epoch(role) !== null) this.#workerDown(role, 'replaced')
+    this.#workers.up(role, epoch, hello.shape.pages)
+    this.#effects.push({ kind: 'telemetry', event: { kind: 'worker_up', role, model, epoch } })
+  }
+
+  /** Its pages died with its process. What had started there fails; what had not lives again. */
+  #workerDown(role: WorkerRole, reason: string): void {
+    const epoch = this.#workers.epoch(role) ?? -1
+    this.#workers.down(role)
+    this.#effects.push({
+      kind: 'telemetry',
+      event: { kind: 'worker_down', role, model: this.#options.model, epoch, reason },
+    })
+    for (const entry of [...this.#entries.values()]) {
+      const hit = entry.phase !== 'queued' && (role === 'decode' || (entry.phase !== 'running' && !entry.prefilled))
+      if (hit) this.#failed(entry, 'worker_lost')
+    }
+  }
+
+  #expire(): void {
+    const code = this.#workers.bothUp ? 'queue_timeout' : 'unavailable'
+    for (const entry of this.#queue.overdue(this.#now - this.#options.queueTimeoutMs)) this.#end(entry, failure(code))
+  }
+
+  /** R12: the one ending. The entry is gone before anything else can be said of it. */
+  #end(entry: Entry, ending: EngineEvent): void {
+    const { requestId } = entry.request
+    if (!this.#entries.delete(requestId)) return
+    if (entry.phase === 'queued') this.#queue.remove(entry)
+    else this.#leaveWorkers(entry)
+    this.#deliver(requestId, ending)
+  }
+
+  #leaveWorkers(entry: Entry): void {
+    this.#workers.leave(entryIdentity(entry), entry.phase !== 'reserving')
+    entry.ticket = null
+  }
+
+  /** R10: the request that this message is about, if it names its present attempt. */
+  #named(message: Identity): Entry | undefined {
+    const entry = this.#entries.get(message.requestId)
+    if (entry === undefined || !this.#options.fences.identity(entryIdentity(entry), message)) return undefined
+    return entry
+  }
+
+  #setTimer(): void {
+    const oldest = this.#queue.oldest()
+    const at = oldest === null ? null : oldest + this.#options.queueTimeoutMs
+    if (at === this.#timer) return
+    this.#timer = at
+    this.#effects.push({ kind: 'set_timer', at })
+  }
+
+  #deliver(requestId: string, event: EngineEvent): void {
+    this.#effects.push({ kind: 'deliver', requestId, event })
+  }
+}
+
+const failure = (code: Failure): EngineEvent => ({
+  kind: 'failed',
+  code,
+  retryAfterSeconds: code in RETRY_SECONDS ? RETRY_SECONDS[code as keyof typeof RETRY_SECONDS] : null,
+})

@@ -1,0 +1,71 @@
+import type { Contract } from '../../admission/index.ts'
+import type { RouterEffect } from '../effects.ts'
+import { identityKey } from '../identity.ts'
+import type { Identity, RouterToDecode, RouterToPrefill } from '../messages.ts'
+import { PoolMirror } from './mirror.ts'
+
+export type WorkerRole = 'prefill' | 'decode'
+type SendEffect = Extract<RouterEffect, { kind: 'to_decode' | 'to_prefill' }>
+
+/** The two workers as the router sees them: which life they are in, what their pools have room for, who has pages there. */
+export class Workers {
+  readonly #emit: (effect: SendEffect) => void
+  readonly #pools: { prefill: PoolMirror | null; decode: PoolMirror | null } = { prefill: null, decode: null }
+
+  constructor(emit: (effect: SendEffect) => void) {
+    this.#emit = emit
+  }
+
+  up(role: WorkerRole, epoch: number, pages: number): void {
+    this.#pools[role] = new PoolMirror(epoch, pages)
+  }
+
+  down(role: WorkerRole): void {
+    this.#pools[role] = null
+  }
+
+  epoch(role: WorkerRole): number | null {
+    return this.#pools[role]?.epoch ?? null
+  }
+
+  get bothUp(): boolean {
+    return this.#pools.prefill !== null && this.#pools.decode !== null
+  }
+
+  /** Can the pools take this contract: now, once others have ended, or never in this life of the workers? */
+  room({ prefillPages, decodePages }: Contract): 'now' | 'later' | 'never' {
+    const { prefill, decode } = this.#pools
+    if (prefill === null || decode === null) return 'later'
+    if (prefillPages > prefill.total || decodePages > decode.total) return 'never'
+    return prefillPages <= prefill.free && decodePages <= decode.free ? 'now' : 'later'
+  }
+
+  take(identity: Identity, { prefillPages, decodePages }: Contract): void {
+    const key = identityKey(identity)
+    this.#pools.prefill?.take(key, prefillPages)
+    this.#pools.decode?.take(key, decodePages)
+  }
+
+  giveBack(role: WorkerRole, identity: Identity): void {
+    this.#pools[role]?.giveBack(identityKey(identity))
+  }
+
+  /** Both hear that the attempt is over, unless their pages are home or they never heard of it. */
+  leave(identity: Identity, prefillWasAsked: boolean): void {
+    const key = identityKey(identity)
+    if (this.#pools.decode?.has(key)) this.toDecode({ kind: 'abort', ...identity })
+    if (!this.#pools.prefill?.has(key)) return
+    if (prefillWasAsked) this.toPrefill({ kind: 'abort', ...identity })
+    else this.#pools.prefill.giveBack(key)
+  }
+
+  toDecode(message: RouterToDecode): void {
+    const epoch = this.epoch('decode')
+    if (epoch !== null) this.#emit({ kind: 'to_decode', epoch, message })
+  }
+
+  toPrefill(message: RouterToPrefill): void {
+    const epoch = this.epoch('prefill')
+    if (epoch !== null) this.#emit({ kind: 'to_prefill', epoch, message })
+  }
+}
