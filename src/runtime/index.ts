@@ -1,0 +1,13 @@
+export { RuntimeError, type RuntimeErrorCode } from './errors.ts'
+export {
+  DEFAULT_LIMITS,
+  defaultHosts,
+  type HttpEvent,
+  type HttpHandler,
+  type HttpInfo,
+  type HttpLimits,
+  type HttpServer,
+  type ListenOptions,
+  listen,
+} from './http/index.ts'
+export { type Engine, type EngineModel, type EngineOptions, startEngine } from './supervisor/engine.ts'

@@ -1,0 +1,192 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import type { DecodeToRouter, PoolUse, PrefillToRouter, RouterToDecode, RouterToPrefill } from '../../cluster/index.ts'
+import type { Clock } from '../../host/index.ts'
+import type { TelemetryEvent } from '../../telemetry/index.ts'
+import type { FromWorker, ToWorker, WorkerInit } from '../worker/ipc.ts'
+import { createRestartPolicy } from './restarts.ts'
+
+export interface SlotEvents {
+  message(epoch: number, message: DecodeToRouter | PrefillToRouter): void
+  telemetry(event: TelemetryEvent): void
+  pool(use: PoolUse): void
+  notes(notes: readonly string[]): void
+  /** It said hello: it can serve. */
+  up(epoch: number): void
+  /** The process is known ended; nothing of this epoch follows. */
+  down(epoch: number, reason: string): void
+  /** It says itself why it cannot serve. */
+  refused(code: string, reason: string): void
+}
+
+export interface SlotOptions {
+  /** Compiled entry of a worker process. */
+  readonly module: URL
+  readonly clock: Clock
+  /** A worker that answers no ping for so long, or whose pass runs longer, is killed. */
+  readonly hungMs: number
+  readonly passMs: number
+  /** A worker that is not up by then is killed. */
+  readonly startMs: number
+}
+
+const PING_MS = 1_000
+// What a worker needs to find its libraries; whatever secret stands in the environment stays in the gateway.
+const ENVIRONMENT = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'TEMP',
+  'TMP',
+  'LANG',
+  'LD_LIBRARY_PATH',
+  'DYLD_LIBRARY_PATH',
+  'SystemRoot',
+]
+
+/** Keeps one worker alive: one process at a time, a new one as soon as the old one is known ended. */
+export class WorkerSlot {
+  readonly #options: SlotOptions
+  readonly #init: () => WorkerInit
+  readonly #events: SlotEvents
+  readonly #restarts = createRestartPolicy()
+  #child: ChildProcess | null = null
+  #epoch = 0
+  #ready = false
+  #reason = 'starting'
+  #startedAt = 0
+  #heardAt = 0
+  #pings: NodeJS.Timeout | null = null
+  #restart: NodeJS.Timeout | null = null
+  #stopped = false
+  #ended: (() => void) | null = null
+
+  /** `init` is asked anew for each life. */
+  constructor(options: SlotOptions, init: () => WorkerInit, events: SlotEvents) {
+    this.#options = options
+    this.#init = init
+    this.#events = events
+  }
+
+  get ready(): boolean {
+    return this.#ready
+  }
+
+  /** Why it is not ready, in a phrase. */
+  get reason(): string {
+    return this.#reason
+  }
+
+  get pid(): number | null {
+    return this.#child?.pid ?? null
+  }
+
+  start(): void {
+    if (this.#stopped) return
+    const init = this.#init()
+    this.#epoch = init.epoch
+    this.#ready = false
+    this.#startedAt = this.#options.clock.now()
+    this.#heardAt = this.#startedAt
+    const child = fork(this.#options.module, [init.role, init.model], {
+      serialization: 'advanced',
+      // Standard output belongs to the command that serves; a worker has nothing to say there.
+      stdio: ['ignore', 2, 2, 'ipc'],
+      execArgv: [],
+      env: Object.fromEntries(ENVIRONMENT.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
+    })
+    this.#child = child
+    child.on('message', (message: FromWorker) => {
+      if (this.#child === child) this.#hear(message)
+    })
+    child.on('error', (error) => this.#over(child, `cannot run: ${error.message}`))
+    child.on('exit', (code, signal) => this.#over(child, signal ? `killed by ${signal}` : `exited with ${code}`))
+    this.#tell({ kind: 'init', init })
+    this.#pings = setInterval(() => this.#ping(), PING_MS)
+  }
+
+  /** Dropped when that life is over. */
+  send(epoch: number, message: RouterToDecode | RouterToPrefill): void {
+    if (epoch === this.#epoch) this.#tell({ kind: 'message', message })
+  }
+
+  kill(): void {
+    this.#child?.kill('SIGKILL')
+  }
+
+  /** Ends the process and waits until it is gone. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    if (this.#restart) clearTimeout(this.#restart)
+    const child = this.#child
+    if (!child) return
+    const gone = new Promise<void>((resolve) => {
+      this.#ended = resolve
+    })
+    if (child.connected) child.disconnect()
+    const timer = setTimeout(() => child.kill('SIGKILL'), 500)
+    await gone
+    clearTimeout(timer)
+  }
+
+  #tell(message: ToWorker): void {
+    if (!this.#child?.connected) return
+    // A process that has just ended shows as an error here before its exit is seen; the exit is what counts.
+    this.#child.send(message, () => undefined)
+  }
+
+  #hear(message: FromWorker): void {
+    this.#heardAt = this.#options.clock.now()
+    switch (message.kind) {
+      case 'out':
+        for (const event of message.telemetry) this.#events.telemetry(event)
+        for (const each of message.messages) {
+          if (each.kind === 'hello') this.#isUp()
+          this.#events.message(this.#epoch, each)
+        }
+        return
+      case 'pool':
+        this.#events.pool(message.use)
+        return
+      case 'notes':
+        this.#events.notes(message.notes)
+        return
+      case 'pong':
+        if (message.passMs > this.#options.passMs) this.kill()
+        return
+      case 'refused':
+        this.#reason = message.reason
+        this.#events.refused(message.code, message.reason)
+        return
+    }
+  }
+
+  #isUp(): void {
+    this.#ready = true
+    this.#reason = ''
+    this.#events.up(this.#epoch)
+  }
+
+  #ping(): void {
+    const silentMs = this.#options.clock.now() - this.#heardAt
+    // Loading blocks a worker's threads; until it is up only the time of the whole start counts.
+    if (silentMs > (this.#ready ? this.#options.hungMs : this.#options.startMs)) this.kill()
+    else this.#tell({ kind: 'ping', id: 0 })
+  }
+
+  #over(child: ChildProcess, how: string): void {
+    if (this.#child !== child) return
+    this.#child = null
+    if (this.#pings) clearInterval(this.#pings)
+    const life = { wasReady: this.#ready, livedMs: this.#options.clock.now() - this.#startedAt }
+    this.#ready = false
+    if (this.#reason === '' || this.#reason === 'starting') this.#reason = how
+    this.#events.down(this.#epoch, this.#reason)
+    if (this.#stopped) {
+      this.#ended?.()
+      return
+    }
+    const delay = this.#restarts.next(life)
+    if (delay === 0) this.start()
+    else this.#restart = setTimeout(() => this.start(), delay)
+  }
+}

@@ -1,0 +1,101 @@
+import type {
+  DecodeEffect,
+  DecodeEvent,
+  Decoder,
+  DecodeToRouter,
+  ManifestFrame,
+  PageFrame,
+  PlaceEffect,
+  PoolUse,
+  RouterToDecode,
+} from '../../cluster/index.ts'
+import { createDriver } from './driver.ts'
+import { executePoolEffect } from './pool-effects.ts'
+import type { ForwardReports, LeaseSink, WorkerPorts } from './ports.ts'
+
+export interface DecodeCore extends ForwardReports {
+  start(): void
+  message(message: RouterToDecode): void
+  linkUp(sink: LeaseSink): void
+  linkDown(): void
+  /** `rows` need to be good until this returns. */
+  page(frame: PageFrame, rows: Uint8Array): void
+  manifest(frame: ManifestFrame): void
+  poolUse(): PoolUse
+}
+
+/** Drives a decode machine: executes its effects exactly in order on the ports. `cutLink` ends the channel, now. */
+export const createDecodeCore = (
+  machine: Decoder,
+  ports: WorkerPorts<DecodeToRouter>,
+  cutLink: (reason: string) => void,
+): DecodeCore => {
+  const { now, kernels } = ports
+  let sink: LeaseSink | null = null
+
+  const place = (effect: PlaceEffect, rows: Uint8Array): 'ok' | 'bad_seal' => {
+    kernels.writeRows(effect.page, effect.layer, effect.rows, rows)
+    if (effect.lineageKey) {
+      const seal = kernels.seal(effect.page, effect.layer, effect.rows, effect.lineageKey)
+      if (!ports.digests.equal(seal, effect.seal)) return 'bad_seal'
+    }
+    kernels.markFilled(effect.page, effect.layer, effect.rows)
+    return 'ok'
+  }
+
+  const execute = (effect: DecodeEffect, rows: Uint8Array | undefined): void => {
+    switch (effect.kind) {
+      case 'forward':
+        ports.forward(effect.plan)
+        return
+      case 'send':
+        ports.send(effect.message)
+        return
+      case 'telemetry':
+        ports.telemetry(effect.event)
+        return
+      case 'place': {
+        if (!rows) throw new Error('a page is placed without its bytes')
+        const outcome = place(effect, rows)
+        driver.dispatch({ kind: 'placed', id: effect.id, outcome, now: now() })
+        return
+      }
+      case 'discard':
+        // The bytes came whole with their frame; not looking at them is all there is to do.
+        return
+      case 'copy_rows':
+        for (const { from, to, rows: count } of effect.copies) kernels.copyRows(from, to, count)
+        driver.dispatch({ kind: 'copied', id: effect.id, now: now() })
+        return
+      case 'close_lease':
+        sink?.sendLeaseClosed({ kind: 'lease_closed', lease: effect.lease })
+        return
+      case 'close_link':
+        ports.telemetry({ kind: 'transfer_violation', reason: effect.reason })
+        cutLink(effect.reason)
+        return
+      default:
+        executePoolEffect(kernels, effect, now, driver.dispatch)
+        return
+    }
+  }
+
+  const driver = createDriver<DecodeEvent, DecodeEffect>(machine, execute, ports.idle)
+  return {
+    start: () => driver.dispatch({ kind: 'start', now: now() }),
+    message: (message) => driver.dispatch({ kind: 'message', message, now: now() }),
+    linkUp: (up) => {
+      sink = up
+      driver.dispatch({ kind: 'link_up', now: now() })
+    },
+    linkDown: () => {
+      sink = null
+      driver.dispatch({ kind: 'link_down', now: now() })
+    },
+    page: (frame, rows) => driver.dispatch({ kind: 'page_frame', frame, now: now() }, rows),
+    manifest: (frame) => driver.dispatch({ kind: 'manifest', frame, now: now() }),
+    layerDone: () => undefined,
+    forwardDone: (result, seconds) => driver.dispatch({ kind: 'forward_done', result, seconds, now: now() }),
+    poolUse: () => machine.poolUse(),
+  }
+}

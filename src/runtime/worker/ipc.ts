@@ -1,0 +1,47 @@
+import type { DecodeToRouter, PoolUse, PrefillToRouter, RouterToDecode, RouterToPrefill } from '../../cluster/index.ts'
+import type { KernelShape } from '../../kernels/index.ts'
+import type { TelemetryEvent } from '../../telemetry/index.ts'
+
+export type WorkerRole = 'prefill' | 'decode'
+
+/** All a worker is told at the beginning of its life. Keys come this way and never by argument or environment. */
+export interface WorkerInit {
+  readonly role: WorkerRole
+  readonly model: string
+  readonly weights: string
+  /** The file must still have this digest. */
+  readonly digest: string
+  readonly epoch: number
+  readonly shape: KernelShape
+  readonly rope: { readonly ropeTheta: number; readonly ropeDims: number }
+  readonly threads: number
+  readonly integrity: 'full' | 'tags'
+  readonly scrub: 'tags' | 'zero' | 'poison'
+  readonly sweepEvery: number
+  readonly chunkRows: number
+  readonly layerBudgetSeconds: number
+  readonly maxBatch: number
+  /** Unix socket of the transfer channel. */
+  readonly socketPath: string
+  readonly keys: { readonly ticket: Uint8Array; readonly link: Uint8Array; readonly seal: Uint8Array }
+}
+
+export type ToWorker =
+  | { readonly kind: 'init'; readonly init: WorkerInit }
+  | { readonly kind: 'message'; readonly message: RouterToDecode | RouterToPrefill }
+  | { readonly kind: 'ping'; readonly id: number }
+
+export type FromWorker =
+  /** What one turn of the machine gave, in order. */
+  | {
+      readonly kind: 'out'
+      readonly messages: readonly (DecodeToRouter | PrefillToRouter)[]
+      readonly telemetry: readonly TelemetryEvent[]
+    }
+  /** At most ten a second. */
+  | { readonly kind: 'pool'; readonly use: PoolUse }
+  | { readonly kind: 'notes'; readonly notes: readonly string[] }
+  /** `passMs`: how long the pass now running has been running; 0 if none is. */
+  | { readonly kind: 'pong'; readonly id: number; readonly passMs: number }
+  /** The worker cannot serve and says why before it ends. */
+  | { readonly kind: 'refused'; readonly code: string; readonly reason: string }

@@ -1,0 +1,61 @@
+import type { SendManifestEffect, SendPageEffect } from '../../cluster/index.ts'
+import type { PoolKernels } from '../../kernels/index.ts'
+import type { PageSink } from './ports.ts'
+
+const NO_SEAL = new Uint8Array(16)
+
+/**
+ * Pages on their way out, in order. A page's rows are copied out of the pool and sealed when the channel has room, and not
+ * before: under back-pressure they wait in the pool, where they are counted, and not in a buffer, where they are not.
+ */
+export class Outbound {
+  readonly #kernels: PoolKernels
+  readonly #sent: (id: number) => void
+  #waiting: (SendPageEffect | SendManifestEffect)[] = []
+  #sink: PageSink | null = null
+  #full = false
+
+  constructor(kernels: PoolKernels, sent: (id: number) => void) {
+    this.#kernels = kernels
+    this.#sent = sent
+  }
+
+  up(sink: PageSink): void {
+    this.#sink = sink
+    this.#full = false
+  }
+
+  /** What waits is dropped: the machine learns of it by `link_down`, not page by page. */
+  down(): void {
+    this.#sink = null
+    this.#waiting = []
+  }
+
+  push(effect: SendPageEffect | SendManifestEffect): void {
+    if (!this.#sink) return
+    this.#waiting.push(effect)
+    this.#pump()
+  }
+
+  drained(): void {
+    this.#full = false
+    this.#pump()
+  }
+
+  #pump(): void {
+    while (this.#sink && !this.#full) {
+      const effect = this.#waiting.shift()
+      if (!effect) return
+      if (effect.kind === 'send_manifest') this.#full = !this.#sink.sendManifest(effect.frame)
+      else this.#sendPage(this.#sink, effect)
+    }
+  }
+
+  #sendPage(sink: PageSink, { id, page, frame, lineageKey }: SendPageEffect): void {
+    const rows = new Uint8Array(this.#kernels.rowBytes(frame.rows))
+    this.#kernels.readRows(page, frame.layer, frame.rows, rows)
+    const seal = lineageKey ? this.#kernels.seal(page, frame.layer, frame.rows, lineageKey) : NO_SEAL
+    this.#full = !sink.sendPage({ ...frame, seal }, rows)
+    this.#sent(id)
+  }
+}

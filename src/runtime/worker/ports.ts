@@ -1,0 +1,37 @@
+import type { DecodeToPrefill, ManifestFrame, PageFrame } from '../../cluster/index.ts'
+import type { DigestTools } from '../../host/index.ts'
+import type { PoolKernels } from '../../kernels/index.ts'
+import type { ForwardPlan, ForwardResult } from '../../model/index.ts'
+import type { TelemetryEvent } from '../../telemetry/index.ts'
+
+/** What a worker's machine needs of the world, be it a process of its own or a part of another. */
+export interface WorkerPorts<Message> {
+  readonly now: () => number
+  readonly digests: DigestTools
+  /** This thread's instance over the pool. */
+  readonly kernels: PoolKernels
+  /** Begins a pass; its layers and its end come back through the worker's `layerDone` and `forwardDone`. */
+  readonly forward: (plan: ForwardPlan) => void
+  readonly send: (message: Message) => void
+  readonly telemetry: (event: TelemetryEvent) => void
+  /** No event is left to step: a good moment to write out what was gathered. */
+  readonly idle: () => void
+}
+
+/** Prefill's side of the channel. */
+export interface PageSink {
+  /** Takes the rows as they are; they must not change until written. False: full, wait for `drained`. */
+  sendPage(frame: PageFrame, rows: Uint8Array): boolean
+  sendManifest(frame: ManifestFrame): boolean
+}
+
+/** Decode's side of the channel. */
+export interface LeaseSink {
+  sendLeaseClosed(message: DecodeToPrefill): boolean
+}
+
+/** How a pass reports back to the worker that began it. */
+export interface ForwardReports {
+  layerDone(planId: number, layer: number): void
+  forwardDone(result: ForwardResult, seconds: number): void
+}

@@ -1,0 +1,67 @@
+import type {
+  DecodeToPrefill,
+  PoolUse,
+  PrefillEffect,
+  PrefillEvent,
+  Prefiller,
+  PrefillToRouter,
+  RouterToPrefill,
+} from '../../cluster/index.ts'
+import { createDriver } from './driver.ts'
+import { Outbound } from './outbound.ts'
+import { executePoolEffect } from './pool-effects.ts'
+import type { ForwardReports, PageSink, WorkerPorts } from './ports.ts'
+
+export interface PrefillCore extends ForwardReports {
+  start(): void
+  message(message: RouterToPrefill): void
+  linkUp(sink: PageSink): void
+  linkDown(): void
+  drained(): void
+  leaseClosed(message: DecodeToPrefill): void
+  poolUse(): PoolUse
+}
+
+/** Drives a prefill machine: executes its effects exactly in order on the ports. */
+export const createPrefillCore = (machine: Prefiller, ports: WorkerPorts<PrefillToRouter>): PrefillCore => {
+  const { now, kernels } = ports
+  const execute = (effect: PrefillEffect): void => {
+    switch (effect.kind) {
+      case 'forward':
+        ports.forward(effect.plan)
+        return
+      case 'send':
+        ports.send(effect.message)
+        return
+      case 'telemetry':
+        ports.telemetry(effect.event)
+        return
+      case 'send_page':
+      case 'send_manifest':
+        outbound.push(effect)
+        return
+      default:
+        executePoolEffect(kernels, effect, now, driver.dispatch)
+        return
+    }
+  }
+  const driver = createDriver<PrefillEvent, PrefillEffect>(machine, execute, ports.idle)
+  const outbound = new Outbound(kernels, (id) => driver.dispatch({ kind: 'page_sent', id, now: now() }))
+  return {
+    start: () => driver.dispatch({ kind: 'start', now: now() }),
+    message: (message) => driver.dispatch({ kind: 'message', message, now: now() }),
+    linkUp: (sink) => {
+      outbound.up(sink)
+      driver.dispatch({ kind: 'link_up', now: now() })
+    },
+    linkDown: () => {
+      outbound.down()
+      driver.dispatch({ kind: 'link_down', now: now() })
+    },
+    drained: () => outbound.drained(),
+    leaseClosed: (message) => driver.dispatch({ kind: 'peer', message, now: now() }),
+    layerDone: (planId, layer) => driver.dispatch({ kind: 'layer_done', planId, layer, now: now() }),
+    forwardDone: (result, seconds) => driver.dispatch({ kind: 'forward_done', result, seconds, now: now() }),
+    poolUse: () => machine.poolUse(),
+  }
+}

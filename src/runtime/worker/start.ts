@@ -1,0 +1,144 @@
+import {
+  DecodeMachine,
+  type DecodeToRouter,
+  fullFences,
+  PrefillMachine,
+  type PrefillToRouter,
+  type RouterToDecode,
+  type RouterToPrefill,
+  type WorkerOptions,
+} from '../../cluster/index.ts'
+import type { Clock, DigestTools, Random } from '../../host/index.ts'
+import { openPool, type PoolMemory } from '../../kernels/index.ts'
+import { connectLink, type EndpointEvents, listenForLink, removeStaleSocket } from '../transfer/index.ts'
+import { createDecodeCore } from './decode-core.ts'
+import { type ForwardThread, startForwardThread } from './forward-client.ts'
+import type { FromWorker, WorkerInit } from './ipc.ts'
+import { createOutbox } from './outbox.ts'
+import type { ForwardReports, WorkerPorts } from './ports.ts'
+import { createPrefillCore } from './prefill-core.ts'
+
+/** Lanes of a pool's scratch: the main thread's is the first, the forward thread's are the others. */
+const MAIN_LANE = 0
+
+export interface WorkerOutside {
+  readonly pool: PoolMemory
+  readonly clock: Clock
+  readonly digests: DigestTools
+  readonly random: Random
+  readonly send: (message: FromWorker) => void
+  readonly fatal: (error: Error) => void
+}
+
+export interface Worker {
+  message(message: RouterToDecode | RouterToPrefill): void
+  passMs(): number
+}
+
+/** Loads the model, then opens the channel, then says hello: a worker that is seen is ready. */
+export const startWorker = async (init: WorkerInit, outside: WorkerOutside): Promise<Worker> => {
+  const fences = fullFences(init.integrity)
+  const { pool, clock, digests, random } = outside
+  const reports: { current: ForwardReports | null } = { current: null }
+  const forward = await startForwardThread(
+    { weights: init.weights, digest: init.digest, pool, checks: fences.kernel, threads: init.threads },
+    () => reports.current!,
+    clock.now,
+    outside.fatal,
+  )
+  outside.send({ kind: 'notes', notes: forward.notes })
+  const options: WorkerOptions = {
+    model: init.model,
+    weights: init.digest,
+    epoch: init.epoch,
+    shape: init.shape,
+    fences,
+    crypto: digests.keyed(init.keys.ticket),
+    scrub: init.scrub,
+    sweepEvery: init.sweepEvery,
+  }
+  const kernels = openPool(pool, { lane: MAIN_LANE, checks: fences.kernel, ...init.rope })
+  const endpoint = {
+    own: { role: init.role, model: init.model, weights: init.digest, epoch: init.epoch, shape: init.shape },
+    linkKey: init.keys.link,
+    digests,
+    random,
+    path: init.socketPath,
+  }
+  const make = init.role === 'prefill' ? startPrefill : startDecode
+  return make({ init, outside, options, kernels, forward, reports, endpoint })
+}
+
+interface Parts {
+  readonly init: WorkerInit
+  readonly outside: WorkerOutside
+  readonly options: WorkerOptions
+  readonly kernels: ReturnType<typeof openPool>
+  readonly forward: ForwardThread
+  readonly reports: { current: ForwardReports | null }
+  readonly endpoint: Parameters<typeof connectLink>[0]
+}
+
+const portsOf = <Message extends PrefillToRouter | DecodeToRouter>(
+  { outside, kernels, forward }: Parts,
+  outbox: ReturnType<typeof createOutbox>,
+): WorkerPorts<Message> => ({
+  now: outside.clock.now,
+  digests: outside.digests,
+  kernels,
+  forward: (plan) => forward.run(plan),
+  send: (message) => outbox.send(message),
+  telemetry: (event) => outbox.telemetry(event),
+  idle: () => outbox.flush(),
+})
+
+const startPrefill = async (parts: Parts): Promise<Worker> => {
+  const { init, outside } = parts
+  const machine = new PrefillMachine({
+    ...parts.options,
+    chunkRows: init.chunkRows,
+    layerBudgetSeconds: init.layerBudgetSeconds,
+  })
+  const outbox = createOutbox(outside.send, () => machine.poolUse(), outside.clock.now)
+  const core = createPrefillCore(machine, portsOf<PrefillToRouter>(parts, outbox))
+  parts.reports.current = core
+  core.start()
+  const events: EndpointEvents = {
+    up: () => core.linkUp(link.link()!),
+    down: () => core.linkDown(),
+    drained: () => core.drained(),
+    leaseClosed: (message) => core.leaseClosed(message),
+    page: () => undefined,
+    manifest: () => undefined,
+    violation: (reason) => {
+      outbox.telemetry({ kind: 'transfer_violation', reason })
+      outbox.flush()
+    },
+  }
+  const link = connectLink(parts.endpoint, events)
+  return { message: (message) => core.message(message as RouterToPrefill), passMs: parts.forward.passMs }
+}
+
+const startDecode = async (parts: Parts): Promise<Worker> => {
+  const { init, outside } = parts
+  const machine = new DecodeMachine({ ...parts.options, maxBatch: init.maxBatch })
+  const outbox = createOutbox(outside.send, () => machine.poolUse(), outside.clock.now)
+  const core = createDecodeCore(machine, portsOf<DecodeToRouter>(parts, outbox), (reason) => link.cut(reason))
+  parts.reports.current = core
+  removeStaleSocket(init.socketPath)
+  const events: EndpointEvents = {
+    up: () => core.linkUp(link.link()!),
+    down: () => core.linkDown(),
+    drained: () => undefined,
+    leaseClosed: () => undefined,
+    page: (frame, rows) => core.page(frame, rows),
+    manifest: (frame) => core.manifest(frame),
+    violation: (reason) => {
+      outbox.telemetry({ kind: 'transfer_violation', reason })
+      outbox.flush()
+    },
+  }
+  const link = await listenForLink(parts.endpoint, events)
+  core.start()
+  return { message: (message) => core.message(message as RouterToDecode), passMs: parts.forward.passMs }
+}
