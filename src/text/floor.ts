@@ -11,9 +11,14 @@ const CHUNK = 1 << 16
  */
 export class TokenFloor {
   readonly #weights = new Float64Array(256)
+  readonly #escape: (text: string) => string
 
-  /** @param dropped bytes that may vanish without a token: they cost nothing */
-  constructor(tokens: Iterable<Uint8Array>, dropped: (byte: number) => boolean) {
+  /**
+   * @param dropped bytes that may vanish without a token: they cost nothing
+   * @param written how the vocabulary writes a text, character by character
+   */
+  constructor(tokens: Iterable<Uint8Array>, dropped: (byte: number) => boolean, written: (text: string) => string) {
+    this.#escape = written
     const longest = new Int32Array(256)
     for (const bytes of tokens) {
       for (const byte of bytes) if (longest[byte]! < bytes.length) longest[byte] = bytes.length
@@ -30,7 +35,7 @@ export class TokenFloor {
       // a surrogate pair cut in two would be counted as six bytes instead of four: keep it whole
       const cut = at + CHUNK
       const end = cut < text.length && isHigh(text.charCodeAt(cut - 1)) ? cut - 1 : cut
-      for (const byte of utf8(text.slice(at, end))) sum += this.#weights[byte]!
+      for (const byte of utf8(this.#escape(text.slice(at, end)))) sum += this.#weights[byte]!
       at += end - cut
       if (sum > limit * ONE) break
     }

@@ -11,10 +11,20 @@ export interface Fragment {
 /** May a control token be read at `start … end - 1`? */
 export type ControlRule = (start: number, end: number) => boolean
 
-interface Candidate {
-  readonly text: string
+interface Leaf {
   readonly id: number
   readonly control: boolean
+}
+
+/** Tokens by their characters: a look-up costs what the text and some token have in common, not the number of tokens. */
+interface Trie {
+  readonly next: Map<number, Trie>
+  leaf: Leaf | null
+}
+
+interface Match extends Leaf {
+  readonly start: number
+  readonly end: number
 }
 
 /**
@@ -22,8 +32,7 @@ interface Candidate {
  * never over one already taken. User-defined tokens are always read; control and unknown ones where `control` allows.
  */
 export class SpecialTokens {
-  /** By first UTF-16 unit, longest first. */
-  readonly #byFirst = new Map<number, Candidate[]>()
+  readonly #root: Trie = { next: new Map(), leaf: null }
   readonly #anyUserDefined: boolean
 
   constructor(vocabulary: Vocabulary) {
@@ -32,12 +41,8 @@ export class SpecialTokens {
       const control = type === TokenType.control || type === TokenType.unknown
       if (!control && type !== TokenType.userDefined) return
       userDefined ||= !control
-      const text = vocabulary.texts[id]!
-      const list = this.#byFirst.get(text.charCodeAt(0)) ?? []
-      list.push({ text, id, control })
-      this.#byFirst.set(text.charCodeAt(0), list)
+      this.#add(vocabulary.texts[id]!, { id, control })
     })
-    for (const list of this.#byFirst.values()) list.sort((a, b) => b.text.length - a.text.length)
     this.#anyUserDefined = userDefined
   }
 
@@ -46,25 +51,39 @@ export class SpecialTokens {
     const found = control === null && !this.#anyUserDefined ? [] : this.#find(text, control)
     const fragments: Fragment[] = []
     let at = 0
-    for (const match of found) {
-      if (match.start > at) fragments.push({ start: at, end: match.start, id: null })
-      fragments.push(match)
-      at = match.end
+    for (const { start, end, id } of found) {
+      if (start > at) fragments.push({ start: at, end: start, id: null })
+      fragments.push({ start, end, id })
+      at = end
     }
     if (at < text.length) fragments.push({ start: at, end: text.length, id: null })
     return fragments
   }
 
-  /** Where control or unknown tokens stand in the text, overlaps included. */
+  /** Where control or unknown tokens stand in the text, in order, overlaps included. */
   controlsIn(text: string): { readonly start: number; readonly end: number }[] {
     return this.#matches(text, () => true).filter(({ control }) => control)
   }
 
-  #find(text: string, control: ControlRule | null): Fragment[] {
+  #add(text: string, leaf: Leaf): void {
+    let node = this.#root
+    for (let i = 0; i < text.length; i++) {
+      const unit = text.charCodeAt(i)
+      let child = node.next.get(unit)
+      if (child === undefined) {
+        child = { next: new Map(), leaf: null }
+        node.next.set(unit, child)
+      }
+      node = child
+    }
+    node.leaf = leaf
+  }
+
+  #find(text: string, control: ControlRule | null): Match[] {
     const matches = this.#matches(text, control)
     if (!matches.some((match, i) => i > 0 && match.start < matches[i - 1]!.end)) return matches
     const taken = new Uint8Array(text.length)
-    const kept: Fragment[] = []
+    const kept: Match[] = []
     // longer ones are taken already when a shorter one comes, so looking at its two ends is enough
     for (const match of matches.sort((a, b) => b.end - b.start - (a.end - a.start) || a.start - b.start)) {
       if (taken[match.start] === 1 || taken[match.end - 1] === 1) continue
@@ -74,21 +93,15 @@ export class SpecialTokens {
     return kept.sort((a, b) => a.start - b.start)
   }
 
-  #matches(
-    text: string,
-    control: ControlRule | null,
-  ): (Fragment & { readonly id: number; readonly control: boolean })[] {
-    const matches: (Fragment & { readonly id: number; readonly control: boolean })[] = []
-    if (this.#byFirst.size === 0) return matches
+  #matches(text: string, control: ControlRule | null): Match[] {
+    const matches: Match[] = []
+    const first = this.#root.next
     for (let start = 0; start < text.length; start++) {
-      const list = this.#byFirst.get(text.charCodeAt(start))
-      if (list === undefined) continue
-      for (const candidate of list) {
-        const end = start + candidate.text.length
-        if (candidate.control && (control === null || !control(start, end))) continue
-        if (text.startsWith(candidate.text, start)) {
-          matches.push({ start, end, id: candidate.id, control: candidate.control })
-        }
+      let node = first.get(text.charCodeAt(start))
+      for (let end = start + 1; node !== undefined; end++) {
+        const leaf = node.leaf
+        if (leaf !== null && (!leaf.control || control?.(start, end) === true)) matches.push({ start, end, ...leaf })
+        node = end < text.length ? node.next.get(text.charCodeAt(end)) : undefined
       }
     }
     return matches

@@ -52,12 +52,12 @@ export function createTokenizer(meta: TokenizerMetadata): TextTokenizer {
       }
     })(),
     family.drops,
+    family.escape,
   )
   const { bosId, eosId } = vocabulary
 
   // a character is at most 4 bytes, and a byte at most one token
-  const floorOf = (text: string, limit: number): number =>
-    text.length * 4 > limit ? floor.of(family.escape(text), limit) : 0
+  const floorOf = (text: string, limit: number): number => (text.length * 4 > limit ? floor.of(text, limit) : 0)
 
   const encodeText = (
     text: string,
