@@ -2,7 +2,8 @@
 
 The cases: token ids of random strings, greedy continuations, and the most likely
 token at each of 20 x 64 teacher-forced places, once in f32 and once with
-activations rounded as for Q8_0 matrices.
+activations rounded as for Q8_0 matrices. `tiny` continues with rounded activations,
+`recall`, whose matrices are F32, without.
 """
 
 import argparse
@@ -67,18 +68,20 @@ def main() -> None:
         texts = [draw(rng, 40, "any")[0] + draw(rng, 60, "any")[0] for _ in range(ROWS)]
         rows = [encode(text)[:COLUMNS] for text in texts]
         prompts = [draw(rng, length, "any")[0] for length in (30, 100, 300, 600, 1000)]
-    cases = {
-        "strings": [{"text": text, "ids": encode(text)} for text in strings(rng, 400)],
-        "greedy": [],
-        "rows": rows,
-    }
-    for prompt in prompts:
-        ids = encode(prompt)
-        made = greedy(model, ids, 48 if args.model == "tiny" else 12)
-        cases["greedy"].append({"prompt": prompt, "ids": ids, "made": made, "text": decode(made)})
-    cases["argmax"] = most_likely(model, rows)
+
+    def continuations() -> list[dict]:
+        ids = [encode(prompt) for prompt in prompts]
+        made = [greedy(model, i, 48 if args.model == "tiny" else 12) for i in ids]
+        return [{"ids": i, "made": m, "text": decode(m)} for i, m in zip(ids, made)]
+
+    cases = {"strings": [{"text": text, "ids": encode(text)} for text in strings(rng, 400)],
+             "rows": rows, "argmax": most_likely(model, rows)}
+    if args.model == "recall":
+        cases["greedy"] = continuations()
     round_activations(model)
     cases["argmax_rounded"] = most_likely(model, rows)
+    if args.model == "tiny":
+        cases["greedy"] = continuations()
     with open(args.out, "w", encoding="utf-8") as file:
         json.dump(cases, file)
 

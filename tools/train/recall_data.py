@@ -36,6 +36,11 @@ class Entries:
     def code(self) -> list[int]:
         return self.rng.choices(SYMBOL, k=8)
 
+    def asked(self, known: list[int], last: int) -> int:
+        """A known key: mostly any, sometimes the last one seen or the first."""
+        draw = self.rng.random()
+        return last if draw < 0.1 else known[0] if draw < 0.15 else self.rng.choice(known)
+
     def sequence(self, length: int) -> tuple[list[int], list[float]]:
         """`length` + 1 tokens, and for each the weight of predicting it."""
         rng = self.rng
@@ -54,13 +59,15 @@ class Entries:
         first_use = int(length * rng.uniform(0.25, 0.95))
         keys = rng.sample(range(100), 100)
         codes: dict[int, list[int]] = {}
+        last = keys[0]
         while len(tokens) <= length:
             fresh = len(codes) < 100 and (len(tokens) < first_use or not codes)
             if fresh:
                 key = keys[len(codes)]
                 codes[key] = self.code()
             else:
-                key = rng.choice(keys[: len(codes)])
+                key = self.asked(keys[: len(codes)], last)
+            last = key
             put([CODE_WORD], FRAME)
             put([KEY[key]], NOVEL)
             put(codes[key], NOVEL if fresh else RECALLED)

@@ -1,11 +1,13 @@
-"""Trains `recall` and writes checkpoints; see README.md for the command.
+"""Trains `recall` and writes checkpoints; see README.md for the commands.
 
-The first layer's heads start out looking one to five tokens back, and the
-sequences grow from 128 to 2,048 tokens; all weights are then learnt.
+The first layer's heads start out looking one to five tokens back, and all weights
+are then learnt. The sequences grow from 128 to 2,048 tokens; a run that starts
+from a checkpoint mixes their lengths instead, from a lower rate.
 """
 
 import argparse
 import math
+import random
 import time
 
 import torch
@@ -18,8 +20,10 @@ from recall_vocab import PIECES
 
 SHAPE = Shape(vocab=len(PIECES), hidden=320, layers=2, heads=5, kv_heads=5, ffn=256,
               rope_base=1e7, tied=False)
-# (sequence length, rows in a batch, share of the steps)
-STAGES = ((128, 64, 0.10), (256, 32, 0.15), (512, 16, 0.20), (1024, 8, 0.30), (2048, 4, 0.25))
+# (sequence length, share of the steps)
+STAGES = ((128, 0.10), (256, 0.15), (512, 0.20), (1024, 0.30), (2048, 0.25))
+MIXTURE = (256, 512, 512, 1024, 1024, 1024, 2048)
+TOKENS = 8192
 
 
 @torch.no_grad()
@@ -40,39 +44,46 @@ def look_back(model: Llama) -> None:
             block.attn_k.weight[row + 1, 0] = 0.0
 
 
-def stage(done: float) -> tuple[int, int]:
-    """Sequence length and rows after the share `done` of the steps."""
-    for length, rows, share in STAGES:
+def stage(done: float) -> int:
+    """Sequence length after the share `done` of the steps."""
+    for length, share in STAGES:
         if done < share:
-            return length, rows
+            return length
         done -= share
-    return STAGES[-1][:2]
+    return STAGES[-1][0]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--text", required=True, help="the English text made by corpus.py")
     parser.add_argument("--out", required=True)
-    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--resume", help="checkpoint to go on from")
+    parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     torch.manual_seed(args.seed)
-    torch.set_num_threads(2)
     model = Llama(SHAPE)
     look_back(model)
+    seen, peak = 0, 1.0
+    if args.resume:
+        saved = torch.load(args.resume, weights_only=False)
+        model.load_state_dict(saved["weights"])
+        seen, peak = saved["tokens"], 0.5
+    mixed = random.Random(args.seed)
     optimiser = Muon(model, muon_rate=0.02, adam_rate=0.003, decay=0.05)
     entries = Entries(args.seed, other_text(args.text))
-    began, seen = time.time(), 0
+    began = time.time()
     for step in range(args.steps):
         done = step / args.steps
-        length, rows = stage(done)
+        length = mixed.choice(MIXTURE) if args.resume else stage(done)
+        rows = TOKENS // length
         tokens, weights = (torch.from_numpy(a) for a in entries.batch(rows, length))
         target, weight = tokens[:, 1:].flatten(), weights[:, 1:].flatten()
-        with torch.autocast("cpu", torch.bfloat16, enabled=done < 0.7):
+        with torch.autocast("cpu", torch.bfloat16, enabled=done < 0.75):
             logits = model.logits(model(tokens[:, :-1])).float().flatten(0, 1)
         loss = (F.cross_entropy(logits, target, reduction="none") * weight).sum() / weight.sum()
         loss.backward()
-        optimiser.step(min(1.0, (step + 1) / 50, 0.02 + (1 - done) / 0.5))
+        optimiser.step(peak * min(1.0, (step + 1) / 50, 0.02 + (1 - done) / 0.6))
         seen += rows * length
         if step % 50 == 0 or step == args.steps - 1:
             recalled = weight == RECALLED

@@ -1,7 +1,8 @@
-"""Trains `tiny` and writes checkpoints; see README.md for the command.
+"""Trains `tiny` and writes checkpoints; see README.md for the commands.
 
 Most steps see sequences of 256 tokens, then some of 1,024, and the last ones
-2,048, so that the model holds up over its whole context.
+2,048, so that the model holds up over its whole context. A run that starts from a
+checkpoint goes the same way again, from a lower rate.
 """
 
 import argparse
@@ -17,18 +18,19 @@ from tiny_data import Text
 from tiny_vocab import SIZE, load
 
 SHAPE = Shape(vocab=SIZE, hidden=256, layers=4, heads=4, kv_heads=2, ffn=704, tied=True)
-# (sequence length, rows in a batch, share of the steps)
-STAGES = ((256, 32, 0.70), (1024, 8, 0.20), (2048, 4, 0.10))
+# (sequence length, share of the steps)
+STAGES = ((256, 0.75), (1024, 0.15), (2048, 0.10))
+TOKENS = 4096
 CHATS = 0.15
 
 
-def stage(done: float) -> tuple[int, int]:
-    """Sequence length and rows after the share `done` of the steps."""
-    for length, rows, share in STAGES:
+def stage(done: float) -> int:
+    """Sequence length after the share `done` of the steps."""
+    for length, share in STAGES:
         if done < share:
-            return length, rows
+            return length
         done -= share
-    return STAGES[-1][:2]
+    return STAGES[-1][0]
 
 
 @torch.no_grad()
@@ -48,26 +50,32 @@ def main() -> None:
     parser.add_argument("--text", required=True, help="folder made by corpus.py")
     parser.add_argument("--vocab", required=True, help="file made by tiny_vocab.py")
     parser.add_argument("--out", required=True)
-    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--resume", help="checkpoint to go on from")
+    parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     torch.manual_seed(args.seed)
-    torch.set_num_threads(2)
     rng = np.random.default_rng(args.seed)
     tokenizer = load(args.vocab)
     text, held_out = (Text(f"{args.text}/{name}.txt", tokenizer) for name in ("train", "held-out"))
     model = Llama(SHAPE)
+    seen, peak = 0, 1.0
+    if args.resume:
+        saved = torch.load(args.resume, weights_only=False)
+        model.load_state_dict(saved["weights"])
+        seen, peak = saved["tokens"], 0.6
     optimiser = Muon(model, muon_rate=0.02, adam_rate=0.004, decay=0.05)
-    began, seen = time.time(), 0
+    began = time.time()
     for step in range(args.steps):
         done = step / args.steps
-        length, rows = stage(done)
+        length = stage(done)
+        rows = TOKENS // length
         tokens = torch.from_numpy(text.batch(rng, rows, length, CHATS))
         with torch.autocast("cpu", torch.bfloat16):
             logits = model.logits(model(tokens[:, :-1])).flatten(0, 1)
         loss = F.cross_entropy(logits.float(), tokens[:, 1:].flatten())
         loss.backward()
-        optimiser.step(min(1.0, (step + 1) / 50, 0.02 + (1 - done) / 0.6))
+        optimiser.step(peak * min(1.0, (step + 1) / 50, 0.02 + (1 - done) / 0.6))
         seen += rows * length
         if step % 50 == 0:
             print(f"{step} length {length} loss {loss:.4f} tokens {seen} "
