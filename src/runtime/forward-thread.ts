@@ -27,6 +27,8 @@ const model = await loadModel(init.weights, {
   threads: init.threads,
   sampler: sample,
   pool: init.pool,
+  // The main thread's instance has the lane before.
+  lane: 1,
   checks: init.checks,
   expectDigest: init.digest,
 })

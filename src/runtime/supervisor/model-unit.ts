@@ -147,17 +147,17 @@ export class ModelUnit {
         this.#pools[role] = use
       },
       notes: (notes) => this.#options.notes(role, notes),
-      up: (epoch) => {
-        telemetry({ kind: 'worker_up', role, model, epoch })
+      up: () => {
         if (ROLES.every((each) => this.#slots[each].ready)) {
           this.#firstStart?.resolve()
           this.#firstStart = null
         }
       },
-      down: (epoch, reason) => {
+      down: (epoch, reason, wasReady) => {
         // The pool died with its process; the next life begins with an empty one.
         this.#pools[role] = unused(this.#options.pages[role])
-        telemetry({ kind: 'worker_down', role, model, epoch, reason })
+        // The router tells of those it knew; one that ended before its hello is told of here.
+        if (!wasReady) telemetry({ kind: 'worker_down', role, model, epoch, reason })
         this.#dispatch({ kind: 'worker_down', role, epoch, reason, now: clock.now() })
       },
       refused: (code, reason) => {

@@ -13,7 +13,7 @@ export interface SlotEvents {
   /** It said hello: it can serve. */
   up(epoch: number): void
   /** The process is known ended; nothing of this epoch follows. */
-  down(epoch: number, reason: string): void
+  down(epoch: number, reason: string, wasReady: boolean): void
   /** It says itself why it cannot serve. */
   refused(code: string, reason: string): void
 }
@@ -180,7 +180,7 @@ export class WorkerSlot {
     const life = { wasReady: this.#ready, livedMs: this.#options.clock.now() - this.#startedAt }
     this.#ready = false
     if (this.#reason === '' || this.#reason === 'starting') this.#reason = how
-    this.#events.down(this.#epoch, this.#reason)
+    this.#events.down(this.#epoch, this.#reason, life.wasReady)
     if (this.#stopped) {
       this.#ended?.()
       return

@@ -10,7 +10,7 @@ import type {
   RouterToDecode,
 } from '../../cluster/index.ts'
 import { createDriver } from './driver.ts'
-import { executePoolEffect } from './pool-effects.ts'
+import { createPoolEffects } from './pool-effects.ts'
 import type { ForwardReports, LeaseSink, WorkerPorts } from './ports.ts'
 
 export interface DecodeCore extends ForwardReports {
@@ -75,11 +75,12 @@ export const createDecodeCore = (
         cutLink(effect.reason)
         return
       default:
-        executePoolEffect(kernels, effect, now, driver.dispatch)
+        executeOnPool(effect)
         return
     }
   }
 
+  const executeOnPool = createPoolEffects(kernels, ports.poolPages, now, (event) => driver.dispatch(event))
   const driver = createDriver<DecodeEvent, DecodeEffect>(machine, execute, ports.idle)
   return {
     start: () => driver.dispatch({ kind: 'start', now: now() }),

@@ -1,28 +1,33 @@
 import type { ClaimEffect, RetireEffect, ScrubEffect, SweepEffect, Timed, WorkerEvent } from '../../cluster/index.ts'
 import type { PoolKernels } from '../../kernels/index.ts'
+import { createGuardBook } from './guard-book.ts'
 
 type PoolEffect = ClaimEffect | RetireEffect | ScrubEffect | SweepEffect
 
-/** The effects on a pool that both workers have in common. */
-export const executePoolEffect = (
+/** Executes the effects on a pool that both workers have in common. */
+export const createPoolEffects = (
   kernels: PoolKernels,
-  effect: PoolEffect,
+  poolPages: number,
   now: () => number,
   dispatch: (event: Timed & WorkerEvent) => void,
-): void => {
-  switch (effect.kind) {
-    case 'claim':
-      kernels.claim(effect.pages, effect.owners, effect.generations, effect.ordinals)
-      return
-    case 'retire':
-      kernels.retire(effect.pages, effect.scrub)
-      return
-    case 'scrub':
-      kernels.retire(effect.pages, 'zero')
-      dispatch({ kind: 'scrubbed', id: effect.id, now: now() })
-      return
-    case 'sweep':
-      dispatch({ kind: 'swept', id: effect.id, fault: kernels.checkGuards(effect.table), now: now() })
-      return
+): ((effect: PoolEffect) => void) => {
+  const guards = createGuardBook(kernels, poolPages)
+  return (effect) => {
+    switch (effect.kind) {
+      case 'claim':
+        kernels.claim(effect.pages, effect.owners, effect.generations, effect.ordinals)
+        guards.claimed(effect.pages, effect.ordinals)
+        return
+      case 'retire':
+        kernels.retire(effect.pages, effect.scrub)
+        return
+      case 'scrub':
+        kernels.retire(effect.pages, 'zero')
+        dispatch({ kind: 'scrubbed', id: effect.id, now: now() })
+        return
+      case 'sweep':
+        dispatch({ kind: 'swept', id: effect.id, fault: guards.sweep(effect.table), now: now() })
+        return
+    }
   }
 }

@@ -10,6 +10,7 @@ export interface WorkerPorts<Message> {
   readonly digests: DigestTools
   /** This thread's instance over the pool. */
   readonly kernels: PoolKernels
+  readonly poolPages: number
   /** Begins a pass; its layers and its end come back through the worker's `layerDone` and `forwardDone`. */
   readonly forward: (plan: ForwardPlan) => void
   readonly send: (message: Message) => void

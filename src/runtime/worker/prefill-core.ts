@@ -9,7 +9,7 @@ import type {
 } from '../../cluster/index.ts'
 import { createDriver } from './driver.ts'
 import { Outbound } from './outbound.ts'
-import { executePoolEffect } from './pool-effects.ts'
+import { createPoolEffects } from './pool-effects.ts'
 import type { ForwardReports, PageSink, WorkerPorts } from './ports.ts'
 
 export interface PrefillCore extends ForwardReports {
@@ -41,10 +41,11 @@ export const createPrefillCore = (machine: Prefiller, ports: WorkerPorts<Prefill
         outbound.push(effect)
         return
       default:
-        executePoolEffect(kernels, effect, now, driver.dispatch)
+        executeOnPool(effect)
         return
     }
   }
+  const executeOnPool = createPoolEffects(kernels, ports.poolPages, now, (event) => driver.dispatch(event))
   const driver = createDriver<PrefillEvent, PrefillEffect>(machine, execute, ports.idle)
   const outbound = new Outbound(kernels, (id) => driver.dispatch({ kind: 'page_sent', id, now: now() }))
   return {

@@ -18,7 +18,7 @@ import { createOutbox } from './outbox.ts'
 import type { ForwardReports, WorkerPorts } from './ports.ts'
 import { createPrefillCore } from './prefill-core.ts'
 
-/** Lanes of a pool's scratch: the main thread's is the first, the forward thread's are the others. */
+/** Of the pool's private scratch the main thread takes the first, the forward thread the next. */
 const MAIN_LANE = 0
 
 export interface WorkerOutside {
@@ -35,7 +35,10 @@ export interface Worker {
   passMs(): number
 }
 
-/** Loads the model, then opens the channel, then says hello: a worker that is seen is ready. */
+/**
+ * Loads the model, opens the channel, and says hello when the other side is on it: a worker that is seen can take part in a
+ * request. Of a restarted pair, whichever side is new keeps the router waiting until the two are joined.
+ */
 export const startWorker = async (init: WorkerInit, outside: WorkerOutside): Promise<Worker> => {
   const fences = fullFences(init.integrity)
   const { pool, clock, digests, random } = outside
@@ -80,12 +83,13 @@ interface Parts {
 }
 
 const portsOf = <Message extends PrefillToRouter | DecodeToRouter>(
-  { outside, kernels, forward }: Parts,
+  { init, outside, kernels, forward }: Parts,
   outbox: ReturnType<typeof createOutbox>,
 ): WorkerPorts<Message> => ({
   now: outside.clock.now,
   digests: outside.digests,
   kernels,
+  poolPages: init.shape.pages,
   forward: (plan) => forward.run(plan),
   send: (message) => outbox.send(message),
   telemetry: (event) => outbox.telemetry(event),
@@ -102,9 +106,12 @@ const startPrefill = async (parts: Parts): Promise<Worker> => {
   const outbox = createOutbox(outside.send, () => machine.poolUse(), outside.clock.now)
   const core = createPrefillCore(machine, portsOf<PrefillToRouter>(parts, outbox))
   parts.reports.current = core
-  core.start()
+  const start = once(() => core.start())
   const events: EndpointEvents = {
-    up: () => core.linkUp(link.link()!),
+    up: () => {
+      start()
+      core.linkUp(link.link()!)
+    },
     down: () => core.linkDown(),
     drained: () => core.drained(),
     leaseClosed: (message) => core.leaseClosed(message),
@@ -126,8 +133,12 @@ const startDecode = async (parts: Parts): Promise<Worker> => {
   const core = createDecodeCore(machine, portsOf<DecodeToRouter>(parts, outbox), (reason) => link.cut(reason))
   parts.reports.current = core
   removeStaleSocket(init.socketPath)
+  const start = once(() => core.start())
   const events: EndpointEvents = {
-    up: () => core.linkUp(link.link()!),
+    up: () => {
+      start()
+      core.linkUp(link.link()!)
+    },
     down: () => core.linkDown(),
     drained: () => undefined,
     leaseClosed: () => undefined,
@@ -139,6 +150,13 @@ const startDecode = async (parts: Parts): Promise<Worker> => {
     },
   }
   const link = await listenForLink(parts.endpoint, events)
-  core.start()
   return { message: (message) => core.message(message as RouterToDecode), passMs: parts.forward.passMs }
+}
+
+const once = (action: () => void): (() => void) => {
+  let done = false
+  return () => {
+    if (!done) action()
+    done = true
+  }
 }
