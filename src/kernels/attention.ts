@@ -1,5 +1,5 @@
 import { KernelsError } from './errors.ts'
-import { type PoolLayout, SLICE_BYTES } from './layout.ts'
+import { CREW_HERE, CREW_STATE, type PoolLayout, SLICE_BYTES } from './layout.ts'
 import type { KernelExports } from './module.ts'
 import type { RotaryTable } from './rotary.ts'
 import type { AttentionFault, AttentionSequence, FaultKind, KernelChecks, KernelShape, PoolKernels } from './types.ts'
@@ -23,8 +23,8 @@ export interface AttentionParts {
   readonly rotary: RotaryTable
   readonly wasm: KernelExports
   readonly memory: WebAssembly.Memory
-  /** Works on a planned job; default: this thread alone. */
-  readonly work?: (job: number) => void
+  /** Multiply-adds of a job from which on the lane's helper, if it is there, gets a share. */
+  readonly sharedFrom: number
 }
 
 /** Rows of one sequence that go into one job. */
@@ -48,7 +48,7 @@ export function attentionCall(parts: AttentionParts): PoolKernels['attention'] {
   const qkvFloats = (shape.heads + 2 * shape.kvHeads) * shape.headDim
   const outFloats = shape.heads * shape.headDim
   const flags = checkFlags(parts.checks)
-  const work = parts.work ?? wasm.work
+  const crew = new Int32Array(memory.buffer)
   const tables = laneStart + lane.tables
 
   /** Writes the slice's record, table and rotary rows; `entry` and `stagedRow` are its places in the lane. */
@@ -88,13 +88,18 @@ export function attentionCall(parts: AttentionParts): PoolKernels['attention'] {
     let job: Slice[] = []
     let rows = 0
     let entries = 0
+    let macs = 0
 
     const run = (): void => {
       if (job.length === 0) return
       const from = job[0]!.bufferRow
       floats.set(qkv.subarray(from * qkvFloats, (from + rows) * qkvFloats), (laneStart + lane.qkv) / 4)
       wasm.plan(laneStart, laneStart + lane.slices, job.length, layer, flags, laneStart + lane.items, lane.rowsPerItem)
-      work(laneStart)
+      if (macs >= parts.sharedFrom && Atomics.load(crew, (laneStart + CREW_HERE) / 4) === 1) {
+        wasm.share(laneStart + CREW_STATE, laneStart)
+      } else {
+        wasm.work(laneStart)
+      }
       const staged = (laneStart + lane.out) / 4
       out.set(floats.subarray(staged, staged + rows * outFloats), from * outFloats)
       for (const [i, slice] of job.entries()) {
@@ -107,6 +112,7 @@ export function attentionCall(parts: AttentionParts): PoolKernels['attention'] {
       job = []
       rows = 0
       entries = 0
+      macs = 0
     }
 
     let bufferRow = 0
@@ -126,6 +132,7 @@ export function attentionCall(parts: AttentionParts): PoolKernels['attention'] {
         job.push(slice)
         rows += count
         entries += entriesNeeded
+        macs += 2 * count * (sequence.start + row + count / 2) * outFloats
         row += count
         // The next rows of this sequence read what these write.
         if (row < sequence.rows) run()

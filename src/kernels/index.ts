@@ -1,4 +1,8 @@
+export type { AttentionSpeed, KernelBenchOptions, KernelSpeeds } from './bench.ts'
+export { benchKernels } from './bench.ts'
 export { createPool } from './create-pool.ts'
+export type { AttentionCrew, CrewOptions } from './crew.ts'
+export { startCrew } from './crew.ts'
 export type { KernelsErrorCode, KernelsErrorDetails } from './errors.ts'
 export { KernelsError } from './errors.ts'
 export { kvBytesPerToken, LANES, largestPool, poolBytes } from './layout.ts'

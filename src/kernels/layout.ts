@@ -8,6 +8,9 @@ const MEMORY_LIMIT = 65_535 * 65_536
 const GUARD_BYTES = 64
 /** Bytes at the lane's start for its job record, crew control words, seal key and seal input. */
 export const LANE_HEAD = 2048
+/** In the lane's head: the crew's state word, and whether a helper is there. */
+export const CREW_STATE = 64
+export const CREW_HERE = 68
 export const SLICE_BYTES = 64
 export const ITEM_BYTES = 16
 const STAGING_BYTES = 8 * 1024 * 1024

@@ -32,6 +32,7 @@ export interface KernelExports {
     rowsPerItem: number,
   ): number
   work(job: number): void
+  share(state: number, job: number): void
   seal(
     data: number,
     bytes: number,

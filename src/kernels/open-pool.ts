@@ -1,4 +1,5 @@
 import { attentionCall } from './attention.ts'
+import { instanceSettings, laneAt } from './configure.ts'
 import { KernelsError } from './errors.ts'
 import { LANES, poolLayout } from './layout.ts'
 import { instantiate } from './module.ts'
@@ -7,6 +8,8 @@ import { pageRows } from './rows.ts'
 import { sealer } from './seal.ts'
 import type { KernelPageTable, PoolKernels, PoolMemory, PoolOptions } from './types.ts'
 
+/** About 1,500 cached tokens of a model with 14 heads of 64: below that, waking the helper costs more than it saves. */
+const SHARED_FROM = 2_500_000
 const SCRUB_BYTE = { tags: -1, zero: 0, poison: 255 } as const
 
 /**
@@ -15,7 +18,7 @@ const SCRUB_BYTE = { tags: -1, zero: 0, poison: 255 } as const
  * Throws `bad_call` for a lane or rotary width out of range.
  */
 export function openPool(pool: PoolMemory, options: PoolOptions): PoolKernels {
-  const { memory, shape, key } = pool
+  const { memory, shape } = pool
   const { lane, checks, ropeDims } = options
   if (!Number.isInteger(lane) || lane < 0 || lane >= LANES) {
     throw new KernelsError({ code: 'bad_call', message: `lane ${lane} is not one of 0 to ${LANES - 1}` })
@@ -27,25 +30,12 @@ export function openPool(pool: PoolMemory, options: PoolOptions): PoolKernels {
     })
   }
   const layout = poolLayout(shape)
-  const laneStart = layout.lanes + lane * layout.lane.bytes
+  const laneStart = laneAt(layout, lane)
   const rotary = rotaryTable(options)
   const wasm = instantiate(memory)
-  wasm.configure(
-    shape.pages,
-    shape.pageSize,
-    shape.layers,
-    shape.heads,
-    shape.kvHeads,
-    shape.headDim,
-    layout.tags,
-    layout.filled,
-    layout.blocks,
-    key[0]!,
-    key[1]!,
-    rotary.floats,
-    Math.LOG2E / Math.sqrt(shape.headDim),
-  )
-  wasm.useScratch(laneStart + layout.lane.scratch, layout.lane.queries)
+  const settings = instanceSettings(pool, layout, lane, rotary.floats)
+  wasm.configure(...settings.configure)
+  wasm.useScratch(...settings.useScratch)
 
   const bytes = new Uint8Array(memory.buffer)
   const words = new Uint32Array(memory.buffer)
@@ -94,7 +84,16 @@ export function openPool(pool: PoolMemory, options: PoolOptions): PoolKernels {
     copyRows(fromPage, toPage, count) {
       wasm.copyPage(pageAt(fromPage), pageAt(toPage), rows.rowsAt(count))
     },
-    attention: attentionCall({ shape, layout, laneStart, checks, rotary, wasm, memory }),
+    attention: attentionCall({
+      shape,
+      layout,
+      laneStart,
+      checks,
+      rotary,
+      wasm,
+      memory,
+      sharedFrom: options.sharedFrom ?? SHARED_FROM,
+    }),
     checkGuards(table, count = table.pages.length, first = 0) {
       if (!checks.guards) return null
       for (let from = first; from < count; from += layout.lane.entries) {

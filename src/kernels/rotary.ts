@@ -8,12 +8,15 @@ export interface RotaryTable {
   copy(start: number, rows: number, into: Float32Array, at: number): void
 }
 
+/** Floats of a position's row for this many rotary dimensions. */
+export const rotaryFloats = (ropeDims: number): number => Math.ceil(ropeDims / 4) * 4
+
 /**
  * Pair i of position p turns by p * theta^(-2 i / dims), as in llama.cpp's `llama` architecture; computed in double precision
  * and rounded once, so a position's row never depends on when it was asked for.
  */
 export function rotaryTable({ ropeTheta, ropeDims }: KernelRotary): RotaryTable {
-  const floats = Math.ceil(ropeDims / 4) * 4
+  const floats = rotaryFloats(ropeDims)
   let table = new Float32Array(0)
   let known = 0
   const grow = (positions: number): void => {
