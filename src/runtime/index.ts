@@ -10,4 +10,5 @@ export {
   type ListenOptions,
   listen,
 } from './http/index.ts'
+export { type LocalEngine, type LocalEngineOptions, startLocalEngine } from './local/engine.ts'
 export { type Engine, type EngineModel, type EngineOptions, startEngine } from './supervisor/engine.ts'

@@ -1,19 +1,19 @@
 import {
+  type DecodeToRouter,
   type EngineEvent,
   type EngineHandle,
   type EngineRequest,
   fullFences,
   type PoolUse,
-  type RouterEffect,
-  type RouterEvent,
+  type PrefillToRouter,
   RouterMachine,
   type ServedModel,
 } from '../../cluster/index.ts'
 import type { Clock, KeyedDigest } from '../../host/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import { RuntimeError } from '../errors.ts'
-import { createDriver } from '../worker/driver.ts'
 import type { WorkerInit, WorkerRole } from '../worker/ipc.ts'
+import { createRouterHost, type RouterHost } from './router-host.ts'
 import { type SlotOptions, WorkerSlot } from './slot.ts'
 
 export interface UnitOptions {
@@ -34,7 +34,8 @@ export interface UnitOptions {
 
 const ROLES = ['decode', 'prefill'] as const
 
-const unused = (pages: number): PoolUse => ({
+/** A pool nobody has used yet. */
+export const unusedPool = (pages: number): PoolUse => ({
   total: pages,
   free: pages,
   owned: 0,
@@ -43,34 +44,35 @@ const unused = (pages: number): PoolUse => ({
   cells: '.'.repeat(pages),
 })
 
-/** One served model: its router, its two workers, and who waits for which answer. */
+/** One served model: its router and its two workers. */
 export class ModelUnit {
   readonly #options: UnitOptions
-  readonly #router: RouterMachine
-  readonly #dispatch: (event: RouterEvent) => void
+  readonly #router: RouterHost
   readonly #slots: Readonly<Record<WorkerRole, WorkerSlot>>
   readonly #pools: Record<WorkerRole, PoolUse>
-  readonly #sinks = new Map<string, (event: EngineEvent) => void>()
-  #timer: NodeJS.Timeout | null = null
   #firstStart: { resolve(): void; reject(error: RuntimeError): void } | null = null
-  #idle: (() => void) | null = null
-  #stopping = false
 
   constructor(options: UnitOptions) {
+    const { model, digest, queuePlaces, queueTimeoutMs, ticketLifeMs, maxAttempts, clock, telemetry } = options
     this.#options = options
-    this.#router = new RouterMachine({
-      model: options.model,
-      weights: options.digest,
-      fences: fullFences(),
-      crypto: options.ticket,
-      queuePlaces: options.queuePlaces,
-      queueTimeoutMs: options.queueTimeoutMs,
-      ticketLifeMs: options.ticketLifeMs,
-      maxAttempts: options.maxAttempts,
+    this.#router = createRouterHost({
+      router: new RouterMachine({
+        model,
+        weights: digest,
+        fences: fullFences(),
+        crypto: options.ticket,
+        queuePlaces,
+        queueTimeoutMs,
+        ticketLifeMs,
+        maxAttempts,
+      }),
+      clock,
+      telemetry,
+      toDecode: (epoch, message) => this.#slots.decode.send(epoch, message),
+      toPrefill: (epoch, message) => this.#slots.prefill.send(epoch, message),
     })
-    this.#dispatch = createDriver<RouterEvent, RouterEffect>(this.#router, (effect) => this.#execute(effect)).dispatch
     this.#slots = { prefill: this.#slot('prefill'), decode: this.#slot('decode') }
-    this.#pools = { prefill: unused(options.pages.prefill), decode: unused(options.pages.decode) }
+    this.#pools = { prefill: unusedPool(options.pages.prefill), decode: unusedPool(options.pages.decode) }
   }
 
   /** Resolves when both workers are up for the first time; rejects when one says that it cannot serve. */
@@ -82,20 +84,7 @@ export class ModelUnit {
   }
 
   submit(request: EngineRequest, sink: (event: EngineEvent) => void): EngineHandle {
-    const { requestId } = request
-    const now = this.#options.clock.now
-    if (this.#stopping || this.#sinks.has(requestId)) {
-      queueMicrotask(() => sink({ kind: 'failed', code: 'unavailable', retryAfterSeconds: 1 }))
-      return { abort: () => undefined, finishSequence: () => undefined }
-    }
-    this.#sinks.set(requestId, sink)
-    // Later, so that no event reaches the sink before its owner holds the handle; events of one request stay in order.
-    const post = (event: RouterEvent): void => queueMicrotask(() => this.#dispatch(event))
-    post({ kind: 'submit', request, now: now() })
-    return {
-      abort: () => post({ kind: 'abort', requestId, now: now() }),
-      finishSequence: (sequence) => post({ kind: 'finish_sequence', requestId, sequence, now: now() }),
-    }
+    return this.#router.submit(request, sink)
   }
 
   served(): ServedModel {
@@ -115,93 +104,41 @@ export class ModelUnit {
 
   /** Takes nothing new, waits until nothing runs or the time is up, then ends both workers and waits for their ends. */
   async stop(graceMs: number): Promise<void> {
-    this.#stopping = true
-    if (this.#sinks.size > 0 && graceMs > 0) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, graceMs)
-        this.#idle = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-      })
-    }
+    await this.#router.drain(graceMs)
     await Promise.all(ROLES.map((role) => this.#slots[role].stop()))
-    // What the router still waited to retry has no worker to come to any more.
-    for (const sink of this.#sinks.values()) sink({ kind: 'failed', code: 'unavailable', retryAfterSeconds: null })
-    this.#sinks.clear()
-    if (this.#timer) clearTimeout(this.#timer)
+    this.#router.close()
   }
 
   #slot(role: WorkerRole): WorkerSlot {
-    const { clock, model, telemetry } = this.#options
-    return new WorkerSlot(this.#options.slot, () => this.#options.init(role), {
-      message: (epoch, message) =>
-        this.#dispatch({
-          kind: role === 'decode' ? 'from_decode' : 'from_prefill',
-          epoch,
-          message,
-          now: clock.now(),
-        } as RouterEvent),
+    const { model, telemetry, slot, init, notes, pages } = this.#options
+    return new WorkerSlot(slot, () => init(role), {
+      message: (epoch, message) => {
+        if (role === 'decode') {
+          this.#router.dispatch({ kind: 'from_decode', epoch, message: message as DecodeToRouter })
+        } else this.#router.dispatch({ kind: 'from_prefill', epoch, message: message as PrefillToRouter })
+      },
       telemetry,
       pool: (use) => {
         this.#pools[role] = use
       },
-      notes: (notes) => this.#options.notes(role, notes),
+      notes: (lines) => notes(role, lines),
       up: () => {
-        if (ROLES.every((each) => this.#slots[each].ready)) {
-          this.#firstStart?.resolve()
-          this.#firstStart = null
-        }
+        if (!ROLES.every((each) => this.#slots[each].ready)) return
+        this.#firstStart?.resolve()
+        this.#firstStart = null
       },
       down: (epoch, reason, wasReady) => {
         // The pool died with its process; the next life begins with an empty one.
-        this.#pools[role] = unused(this.#options.pages[role])
+        this.#pools[role] = unusedPool(pages[role])
         // The router tells of those it knew; one that ended before its hello is told of here.
         if (!wasReady) telemetry({ kind: 'worker_down', role, model, epoch, reason })
-        this.#dispatch({ kind: 'worker_down', role, epoch, reason, now: clock.now() })
+        this.#router.dispatch({ kind: 'worker_down', role, epoch, reason })
       },
       refused: (code, reason) => {
-        this.#firstStart?.reject(
-          new RuntimeError({ code: 'worker_failed_to_start', message: reason, details: { model, role, code } }),
-        )
+        const details = { model, role, code }
+        this.#firstStart?.reject(new RuntimeError({ code: 'worker_failed_to_start', message: reason, details }))
         this.#firstStart = null
       },
     })
-  }
-
-  #execute(effect: RouterEffect): void {
-    switch (effect.kind) {
-      case 'to_decode':
-        this.#slots.decode.send(effect.epoch, effect.message)
-        return
-      case 'to_prefill':
-        this.#slots.prefill.send(effect.epoch, effect.message)
-        return
-      case 'telemetry':
-        this.#options.telemetry(effect.event)
-        return
-      case 'set_timer':
-        this.#setTimer(effect.at)
-        return
-      case 'deliver':
-        this.#deliver(effect.requestId, effect.event)
-        return
-    }
-  }
-
-  #setTimer(at: number | null): void {
-    if (this.#timer) clearTimeout(this.#timer)
-    this.#timer = null
-    if (at === null) return
-    const now = this.#options.clock.now
-    this.#timer = setTimeout(() => this.#dispatch({ kind: 'tick', now: now() }), Math.max(0, Math.ceil(at - now())))
-  }
-
-  #deliver(requestId: string, event: EngineEvent): void {
-    const sink = this.#sinks.get(requestId)
-    const over = event.kind === 'done' || event.kind === 'failed'
-    if (over) this.#sinks.delete(requestId)
-    sink?.(event)
-    if (over && this.#sinks.size === 0) this.#idle?.()
   }
 }

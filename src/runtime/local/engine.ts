@@ -1,0 +1,173 @@
+import {
+  DecodeMachine,
+  type DecodeToRouter,
+  decodeDefaults,
+  type EnginePort,
+  type Fences,
+  PrefillMachine,
+  type PrefillToRouter,
+  prefillDefaults,
+  RouterMachine,
+  type RouterToDecode,
+  type RouterToPrefill,
+  routerDefaults,
+} from '../../cluster/index.ts'
+import { sample } from '../../engine/index.ts'
+import { nodeClock, nodeDigests, nodeRandom } from '../../host/node/index.ts'
+import { createPool, type KernelShape, openPool } from '../../kernels/index.ts'
+import { type ForwardPass, type ForwardPlan, loadModel, poolShape } from '../../model/index.ts'
+import type { TelemetryEvent } from '../../telemetry/index.ts'
+import { RuntimeError } from '../errors.ts'
+import type { EngineModel } from '../supervisor/engine.ts'
+import { createRouterHost } from '../supervisor/router-host.ts'
+import { createDecodeCore, type DecodeCore } from '../worker/decode-core.ts'
+import type { WorkerRole } from '../worker/ipc.ts'
+import type { ForwardReports, WorkerPorts } from '../worker/ports.ts'
+import { createPrefillCore, type PrefillCore } from '../worker/prefill-core.ts'
+import { localChannel } from './channel.ts'
+
+export interface LocalEngineOptions {
+  readonly model: Omit<EngineModel, 'integrity'>
+  /** A full set as `serve` has it, or a partial one where a test or a demonstration takes fences away. */
+  readonly fences: Fences
+  readonly telemetry: (event: TelemetryEvent) => void
+  /** Called after every step of either worker that may have changed its pool. */
+  readonly onStep?: (role: WorkerRole) => void
+  /** Awaited before each forward pass and before each page crosses, so that people can watch. */
+  readonly pace?: (moment: 'pass' | 'page') => Promise<void>
+  /** Rewrites what the router sends, for engines that are wrong on purpose. */
+  readonly rewrite?: {
+    readonly toPrefill?: (message: RouterToPrefill) => RouterToPrefill
+    readonly toDecode?: (message: RouterToDecode) => RouterToDecode
+  }
+}
+
+export interface LocalEngine extends EnginePort {
+  /** Rejects with what broke a forward pass, if one was; every request then failed with `unavailable`. */
+  close(): Promise<void>
+}
+
+/**
+ * The own engine in one process and thread: the same router, prefill and decode machines, kernels and forward pass as
+ * `startEngine`, joined by function calls. Throws `model_unusable` where the model cannot be loaded.
+ */
+export const startLocalEngine = async (options: LocalEngineOptions): Promise<LocalEngine> => {
+  const { model, fences, rewrite } = options
+  const key = nodeRandom.bytes(32)
+  const channel = localChannel(
+    () => prefill.core,
+    () => decode.core,
+    options.pace ? () => options.pace!('page') : null,
+  )
+  const common = {
+    model: model.id,
+    weights: model.digest,
+    fences,
+    crypto: nodeDigests.keyed(key),
+    scrub: model.scrub ?? prefillDefaults.scrub,
+    sweepEvery: prefillDefaults.sweepEvery,
+  }
+  const shapes = {
+    prefill: poolShape(model.shape, model.prefillPool, model.pageSize),
+    decode: poolShape(model.shape, model.decodePool, model.pageSize),
+  }
+  const machines = {
+    prefill: new PrefillMachine({ ...prefillDefaults, ...common, epoch: 1, shape: shapes.prefill }),
+    decode: new DecodeMachine({ ...decodeDefaults, ...common, epoch: 2, shape: shapes.decode }),
+  }
+  const router = createRouterHost({
+    router: new RouterMachine({
+      ...routerDefaults,
+      model: model.id,
+      weights: model.digest,
+      fences,
+      crypto: common.crypto,
+    }),
+    clock: nodeClock,
+    telemetry: options.telemetry,
+    toPrefill: (_epoch, message) => prefill.core.message(rewrite?.toPrefill?.(message) ?? message),
+    toDecode: (_epoch, message) => decode.core.message(rewrite?.toDecode?.(message) ?? message),
+  })
+  let broken: unknown = null
+  const fatal = (error: unknown): void => {
+    broken ??= error
+    router.close()
+  }
+  const prefill = await startLeg<PrefillToRouter, PrefillCore>(options, 'prefill', shapes.prefill, key, {
+    send: (message) => queueMicrotask(() => router.dispatch({ kind: 'from_prefill', epoch: 1, message })),
+    make: (ports) => createPrefillCore(machines.prefill, ports),
+    fatal,
+  })
+  const decode = await startLeg<DecodeToRouter, DecodeCore>(options, 'decode', shapes.decode, key, {
+    send: (message) => queueMicrotask(() => router.dispatch({ kind: 'from_decode', epoch: 2, message })),
+    make: (ports) => createDecodeCore(machines.decode, ports, () => undefined),
+    fatal,
+  })
+  for (const { core } of [prefill, decode]) {
+    core.start()
+    core.linkUp(channel)
+  }
+  return {
+    models: () => [
+      {
+        id: model.id,
+        ready: true,
+        reason: null,
+        ...router.load(),
+        pools: { prefill: prefill.core.poolUse(), decode: decode.core.poolUse() },
+      },
+    ],
+    submit: (request, sink) => router.submit(request, sink),
+    close: async () => {
+      router.close()
+      await Promise.all([prefill.pass.close(), decode.pass.close()])
+      if (broken !== null) throw broken
+    },
+  }
+}
+
+interface Leg<Core> {
+  readonly core: Core
+  readonly pass: ForwardPass
+}
+
+const startLeg = async <Message, Core extends ForwardReports>(
+  { model, fences, telemetry, onStep, pace }: LocalEngineOptions,
+  role: WorkerRole,
+  shape: KernelShape,
+  sealKey: Uint8Array,
+  parts: {
+    readonly send: (message: Message) => void
+    readonly make: (ports: WorkerPorts<Message>) => Core
+    readonly fatal: (error: unknown) => void
+  },
+): Promise<Leg<Core>> => {
+  const pool = createPool(shape, new BigUint64Array(nodeRandom.bytes(16).buffer), sealKey)
+  const loaded = await loadModel(model.weights, {
+    threads: model.threads?.[role] ?? 1,
+    sampler: sample,
+    pool,
+    checks: fences.kernel,
+    lane: 1,
+    expectDigest: model.digest,
+  })
+  if (loaded.kind !== 'ok') throw new RuntimeError({ code: 'model_unusable', message: loaded.message })
+  const { pass } = loaded
+  const run = async (plan: ForwardPlan): Promise<void> => {
+    if (pace) await pace('pass')
+    const started = nodeClock.now()
+    const result = await pass.run(plan, (layer) => core.layerDone(plan.id, layer))
+    core.forwardDone(result, (nodeClock.now() - started) / 1_000)
+  }
+  const core = parts.make({
+    now: nodeClock.now,
+    digests: nodeDigests,
+    kernels: openPool(pool, { lane: 0, checks: fences.kernel, ...model.shape }),
+    poolPages: shape.pages,
+    forward: (plan) => void run(plan).catch(parts.fatal),
+    send: parts.send,
+    telemetry,
+    idle: () => onStep?.(role),
+  })
+  return { core, pass }
+}
