@@ -13,6 +13,6 @@ export const createPromptModel = (
 ): PromptModel => ({
   id,
   encodeLimit,
-  encodeText: (text, limit) => tokenizer.encodeWhere(text, () => false, { bos: tokenizer.bosId !== null, limit }),
+  encodeText: (text, limit) => tokenizer.encodeWhere(text, () => false, { bos: true, limit }),
   encodeChat: (messages, limit) => encodeChat(template, tokenizer, messages, { limit }),
 })

@@ -56,12 +56,15 @@ export const runExchange = (
   const onClientGone = (): void => feed({ kind: 'client_gone' })
 
   const onEngine = (event: EngineEvent): void => {
-    if (event.kind === 'token') noteGap(event.sequence)
+    if (event.kind === 'token') noteToken(event.sequence)
     feed({ kind: 'engine', event })
   }
 
-  const noteGap = (sequence: number): void => {
+  /** Timed when the engine says it, not when it is carried out. */
+  const noteToken = (sequence: number): void => {
     const now = clock.now()
+    if (lastToken.size === 0)
+      telemetry({ kind: 'first_token', model: model.id, seconds: (now - call.arrivedAt) / 1000 })
     const before = lastToken.get(sequence)
     lastToken.set(sequence, now)
     if (before !== undefined) telemetry({ kind: 'token_gap', model: model.id, seconds: (now - before) / 1000 })
@@ -149,7 +152,6 @@ export const runExchange = (
         submit(effect.contract)
         break
       case 'begin':
-        telemetry({ kind: 'first_token', model: model.id, seconds: (clock.now() - call.arrivedAt) / 1000 })
         answer.begin()
         break
       case 'text':
