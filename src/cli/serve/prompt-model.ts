@@ -1,0 +1,66 @@
+import type { PromptModel } from '../../gateway/index.ts'
+import type { ModelInspection } from '../../model/index.ts'
+import {
+  type ChatTemplate,
+  createTokenizer,
+  encodeChat,
+  TextError,
+  type TextTokenizer,
+  trialTemplate,
+} from '../../text/index.ts'
+
+export interface TextSide {
+  readonly tokenizer: TextTokenizer
+  readonly prompt: PromptModel
+}
+
+export type TextSideResult =
+  | { readonly kind: 'ok'; readonly text: TextSide }
+  | { readonly kind: 'refused'; readonly message: string }
+
+/**
+ * Tokenizer and chat template of an inspected file. The template is tried on canned prompts here, before anything listens.
+ * A file without a template is served for `/v1/completions`; a chat request is then told so.
+ */
+export function createTextSide(
+  id: string,
+  inspection: ModelInspection,
+  encodeLimit: number,
+  now: () => number,
+): TextSideResult {
+  try {
+    const tokenizer = createTokenizer(inspection.tokenizer)
+    const template = chatTemplate(inspection, tokenizer, now)
+    if (template.kind === 'refused') return template
+    const prompt: PromptModel = {
+      id,
+      encodeLimit,
+      encodeText: (text, limit) => tokenizer.encode(text, { addSpecial: true, parseSpecial: false, limit }),
+      encodeChat: (messages, limit) => {
+        if (template.template !== null) return encodeChat(template.template, tokenizer, messages, { limit })
+        throw new TextError({
+          code: 'template_failed',
+          message: 'this model has no chat template; use /v1/completions',
+        })
+      },
+    }
+    return { kind: 'ok', text: { tokenizer, prompt } }
+  } catch (error) {
+    if (error instanceof TextError) return { kind: 'refused', message: error.message }
+    throw error
+  }
+}
+
+function chatTemplate(
+  inspection: ModelInspection,
+  tokenizer: TextTokenizer,
+  now: () => number,
+):
+  | { readonly kind: 'ok'; readonly template: ChatTemplate | null }
+  | { readonly kind: 'refused'; readonly message: string } {
+  const source = inspection.tokenizer.chatTemplate
+  if (source === null) return { kind: 'ok', template: null }
+  const { bosToken, eosToken } = tokenizer
+  const trial = trialTemplate(source, { bosToken, eosToken, now })
+  return trial.kind === 'ok' ? trial : { kind: 'refused', message: trial.message }
+}

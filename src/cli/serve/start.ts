@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { createServeFeed, loadPage } from '../../dashboard/index.ts'
+import { createGateway, type GatewayModel, type Tenant } from '../../gateway/index.ts'
+import {
+  createOffload,
+  createSecrets,
+  nodeClock,
+  nodeDigests,
+  nodePrivateFiles,
+  nodeRandom,
+  nodeTimers,
+} from '../../host/node/index.ts'
+import { type EngineModel, type HttpServer, listen, startEngine } from '../../runtime/index.ts'
+import { createRecorder, type LogRecord, logRecord, type TelemetryEvent } from '../../telemetry/index.ts'
+import type { Config } from '../config/index.ts'
+import { offloadModule } from './offload-entry.ts'
+import type { ServePlan } from './plan.ts'
+import { effectiveWindowOf, type PlannedModel, pageBytes } from './plan-model.ts'
+import { makeKey, openState, type ServerState } from './state.ts'
+
+export interface RunningServer {
+  readonly url: string
+  /** Opens the operator's page; made anew at each start. */
+  readonly pageKey: string
+  /** Of the first demo tenant; null where the operator's own tenants are served. */
+  readonly tenantKey: string | null
+  /** Lets running requests end for `graceMs`, then ends every process and socket. */
+  stop(graceMs: number): Promise<void>
+}
+
+/**
+ * Starts workers, gateway and listener, in that order: nothing listens before every model can answer.
+ * Throws RuntimeError where a worker cannot start and the system's error where the address cannot be had; then nothing runs.
+ */
+export async function startServer(
+  plan: ServePlan,
+  stateDirectory: string,
+  log: (record: LogRecord) => void,
+): Promise<RunningServer> {
+  const { config } = plan
+  const state = openState(stateDirectory, nodePrivateFiles, nodeRandom)
+  const securityTxt = config.securityTxt === null ? null : readFileSync(resolve(plan.base, config.securityTxt), 'utf8')
+  const recorder = createRecorder()
+  let recordFeed = (_event: TelemetryEvent): void => undefined
+  const telemetry = (event: TelemetryEvent): void => {
+    recorder.record(event)
+    recordFeed(event)
+    log(logRecord(event, nodeClock.wall()))
+  }
+  const engine = await startEngine({
+    models: plan.models.map((model) => engineModel(model, config)),
+    secrets: createSecrets(secretOf(config, state)),
+    telemetry,
+  })
+  const offload = createOffload({ module: offloadModule(plan.models.map(({ plan: model }) => offloadModel(model))) })
+  const feed = createServeFeed({
+    engine,
+    clock: nodeClock,
+    timers: nodeTimers,
+    models: plan.models.map(({ config: model, plan: planned }) => ({
+      id: model.id,
+      effectiveWindow: effectiveWindowOf(planned),
+      advertisedWindow: planned.limits.advertisedWindow,
+      integrity: model.integrity,
+    })),
+  })
+  recordFeed = feed.record
+  const pageKey = makeKey('page', nodeRandom)
+  const handler = createGateway({
+    models: plan.models.map(gatewayModel),
+    tenants: tenantsOf(config, state),
+    adminKeys: [nodeDigests.sha256(new TextEncoder().encode(pageKey)), ...config.adminKeys],
+    engine,
+    clock: nodeClock,
+    random: nodeRandom,
+    sha256: nodeDigests.sha256,
+    offload,
+    bodyLimit: config.bodyLimit,
+    telemetry,
+    metrics: recorder.families,
+    page: await loadPage(readPageModule),
+    feed,
+    securityTxt,
+  })
+  const end = async (server: HttpServer | null, graceMs: number): Promise<void> => {
+    await Promise.all([server?.stop(graceMs), engine.stop(graceMs), offload.stop()])
+  }
+  try {
+    const server = await listen({
+      ...config.listen,
+      handler,
+      ...(config.allowedHosts === null ? {} : { allowedHosts: config.allowedHosts }),
+      limits: { bodyBytes: config.bodyLimit },
+    })
+    return {
+      url: server.url,
+      pageKey,
+      tenantKey: config.demoTenants ? (state.demoTenants[0]?.key ?? null) : null,
+      stop: (graceMs) => end(server, graceMs),
+    }
+  } catch (error) {
+    await end(null, 0)
+    throw error
+  }
+}
+
+/** The page's modules stand compiled beside the dashboard's. */
+function readPageModule(name: string): Promise<string> {
+  return readFile(new URL(`../../dashboard/page/${name}.js`, import.meta.url), 'utf8')
+}
+
+function secretOf(config: Config, state: ServerState): Uint8Array {
+  return config.secret === null ? state.secret : new TextEncoder().encode(config.secret)
+}
+
+function tenantsOf(config: Config, state: ServerState): readonly Tenant[] {
+  const demo = config.demoTenants ? state.demoTenants : []
+  const digest = (key: string): Uint8Array => nodeDigests.sha256(new TextEncoder().encode(key))
+  return [
+    ...config.tenants.map(({ id, keys, limits }) => ({
+      id,
+      keys,
+      limits: limits === null ? null : withoutNulls(limits),
+    })),
+    ...demo.map(({ id, key }) => ({ id, keys: [digest(key)], limits: null })),
+  ]
+}
+
+function withoutNulls(limits: NonNullable<Config['tenants'][number]['limits']>): NonNullable<Tenant['limits']> {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== null))
+}
+
+function engineModel({ config: model, plan }: ServePlan['models'][number], config: Config): EngineModel {
+  return {
+    id: model.id,
+    weights: plan.wanted.weights,
+    digest: plan.inspection.digest,
+    shape: plan.inspection.shape,
+    prefillPool: model.prefillPool,
+    decodePool: model.decodePool,
+    pageSize: model.pageSize,
+    integrity: model.integrity,
+    scrub: model.scrub,
+    threads: { prefill: model.threads, decode: model.threads },
+    queuePlaces: config.queue.places,
+    queueTimeoutMs: config.queue.timeoutMilliseconds,
+  }
+}
+
+function offloadModel({ wanted, text }: PlannedModel): Parameters<typeof offloadModule>[0][number] {
+  return { id: wanted.id, weights: wanted.weights, encodeLimit: text.prompt.encodeLimit }
+}
+
+function gatewayModel({ config: model, plan }: ServePlan['models'][number]): GatewayModel {
+  return {
+    id: model.id,
+    created: Math.floor(nodeClock.wall() / 1000),
+    limits: plan.limits,
+    defaultMaxTokens: model.defaultMaxTokens,
+    prompt: plan.text.prompt,
+    tokenizer: plan.text.tokenizer,
+    pageBytes: pageBytes(plan),
+    integrity: model.integrity,
+  }
+}
+
+/** Where the secret and the demo keys are kept unless told otherwise. */
+export const defaultStateDirectory = (): string => join(process.cwd(), '.bulkhead')
