@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { sample } from '../engine/index.ts'
 import type { KernelChecks, PoolMemory } from '../kernels/index.ts'
-import { type ForwardPlan, type ForwardResult, loadModel } from '../model/index.ts'
+import { type DrillResult, type ForwardPlan, type ForwardResult, loadModel } from '../model/index.ts'
 
 export interface ForwardInit {
   readonly weights: string
@@ -13,7 +13,7 @@ export interface ForwardInit {
 }
 
 export type FromForward =
-  | { readonly kind: 'loaded'; readonly notes: readonly string[] }
+  | { readonly kind: 'loaded'; readonly notes: readonly string[]; readonly drill: DrillResult }
   | { readonly kind: 'refused'; readonly code: string; readonly message: string }
   | { readonly kind: 'layer'; readonly planId: number; readonly layer: number }
   | { readonly kind: 'done'; readonly result: ForwardResult; readonly seconds: number }
@@ -44,5 +44,5 @@ if (model.kind !== 'ok') {
       .run(plan, (layer) => say({ kind: 'layer', planId: plan.id, layer }))
       .then((result) => say({ kind: 'done', result, seconds: (performance.now() - started) / 1000 }))
   })
-  say({ kind: 'loaded', notes: model.notes })
+  say({ kind: 'loaded', notes: model.notes, drill: await model.drill() })
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { decodeDefaults, type EnginePort, prefillDefaults, routerDefaults } from '../../cluster/index.ts'
 import type { Secrets } from '../../host/index.ts'
 import { nodeClock, nodeDigests } from '../../host/node/index.ts'
-import { type ModelShape, poolShape } from '../../model/index.ts'
+import { type DrillResult, type ModelShape, poolShape } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import { RuntimeError } from '../errors.ts'
 import type { WorkerRole } from '../worker/ipc.ts'
@@ -49,6 +49,8 @@ export interface EngineOptions {
 }
 
 export interface Engine extends EnginePort {
+  /** Whether a row's bits were found to be the same in every batch on this CPU (R15's premise); null before the first start. */
+  drills(model: string): Readonly<Record<WorkerRole, DrillResult | null>>
   /** Process ids of the workers now alive, for operators and tests. */
   pids(model: string): Readonly<Record<WorkerRole, number | null>>
   /** Lets what runs end for `graceMs`, fails the rest, ends every worker; afterwards no process and no socket is left. */
@@ -91,6 +93,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   return {
     models: () => [...units.values()].map((unit) => unit.served()),
     submit: (request, sink) => unitOf(request.model).submit(request, sink),
+    drills: (model) => unitOf(model).drills(),
     pids: (model) => unitOf(model).pids(),
     stop,
   }

@@ -10,6 +10,7 @@ import {
   type ServedModel,
 } from '../../cluster/index.ts'
 import type { Clock, KeyedDigest } from '../../host/index.ts'
+import type { DrillResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import { RuntimeError } from '../errors.ts'
 import type { WorkerInit, WorkerRole } from '../worker/ipc.ts'
@@ -50,6 +51,7 @@ export class ModelUnit {
   readonly #router: RouterHost
   readonly #slots: Readonly<Record<WorkerRole, WorkerSlot>>
   readonly #pools: Record<WorkerRole, PoolUse>
+  readonly #drills: Record<WorkerRole, DrillResult | null> = { prefill: null, decode: null }
   #firstStart: { resolve(): void; reject(error: RuntimeError): void } | null = null
 
   constructor(options: UnitOptions) {
@@ -98,6 +100,11 @@ export class ModelUnit {
     }
   }
 
+  /** What each worker's start-up drill found; null until it was up once. */
+  drills(): Readonly<Record<WorkerRole, DrillResult | null>> {
+    return { ...this.#drills }
+  }
+
   pids(): Readonly<Record<WorkerRole, number | null>> {
     return { prefill: this.#slots.prefill.pid, decode: this.#slots.decode.pid }
   }
@@ -121,7 +128,10 @@ export class ModelUnit {
       pool: (use) => {
         this.#pools[role] = use
       },
-      notes: (lines) => notes(role, lines),
+      loaded: (lines, drill) => {
+        this.#drills[role] = drill
+        notes(role, lines)
+      },
       up: () => {
         if (!ROLES.every((each) => this.#slots[each].ready)) return
         this.#firstStart?.resolve()

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import type { DecodeToRouter, PoolUse, PrefillToRouter, RouterToDecode, RouterToPrefill } from '../../cluster/index.ts'
 import type { Clock } from '../../host/index.ts'
+import type { DrillResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import type { FromWorker, ToWorker, WorkerInit } from '../worker/ipc.ts'
 import { createRestartPolicy } from './restarts.ts'
@@ -9,7 +10,7 @@ export interface SlotEvents {
   message(epoch: number, message: DecodeToRouter | PrefillToRouter): void
   telemetry(event: TelemetryEvent): void
   pool(use: PoolUse): void
-  notes(notes: readonly string[]): void
+  loaded(notes: readonly string[], drill: DrillResult): void
   /** It said hello: it can serve. */
   up(epoch: number): void
   /** The process is known ended; nothing of this epoch follows. */
@@ -53,6 +54,8 @@ export class WorkerSlot {
   #epoch = 0
   #ready = false
   #reason = 'starting'
+  /** What it said of its end, or what it was killed for; an exit code says less. */
+  #cause: string | null = null
   #startedAt = 0
   #heardAt = 0
   #pings: NodeJS.Timeout | null = null
@@ -85,6 +88,7 @@ export class WorkerSlot {
     const init = this.#init()
     this.#epoch = init.epoch
     this.#ready = false
+    this.#cause = null
     this.#startedAt = this.#options.clock.now()
     this.#heardAt = this.#startedAt
     const child = fork(this.#options.module, [init.role, init.model], {
@@ -98,7 +102,11 @@ export class WorkerSlot {
     child.on('message', (message: FromWorker) => {
       if (this.#child === child) this.#hear(message)
     })
-    child.on('error', (error) => this.#over(child, `cannot run: ${error.message}`))
+    child.on('error', (error) => {
+      // Without a process there will be no exit; with one, the exit is what counts.
+      if (child.pid === undefined) this.#over(child, `cannot run: ${error.message}`)
+      else child.kill('SIGKILL')
+    })
     child.on('exit', (code, signal) => this.#over(child, signal ? `killed by ${signal}` : `exited with ${code}`))
     this.#tell({ kind: 'init', init })
     this.#pings = setInterval(() => this.#ping(), PING_MS)
@@ -109,7 +117,8 @@ export class WorkerSlot {
     if (epoch === this.#epoch) this.#tell({ kind: 'message', message })
   }
 
-  kill(): void {
+  #kill(reason: string): void {
+    this.#cause = reason
     this.#child?.kill('SIGKILL')
   }
 
@@ -147,14 +156,14 @@ export class WorkerSlot {
       case 'pool':
         this.#events.pool(message.use)
         return
-      case 'notes':
-        this.#events.notes(message.notes)
+      case 'loaded':
+        this.#events.loaded(message.notes, message.drill)
         return
       case 'pong':
-        if (message.passMs > this.#options.passMs) this.kill()
+        if (message.passMs > this.#options.passMs) this.#kill('killed: a pass ran too long')
         return
       case 'refused':
-        this.#reason = message.reason
+        this.#cause = message.reason
         this.#events.refused(message.code, message.reason)
         return
     }
@@ -169,7 +178,7 @@ export class WorkerSlot {
   #ping(): void {
     const silentMs = this.#options.clock.now() - this.#heardAt
     // Loading blocks a worker's threads; until it is up only the time of the whole start counts.
-    if (silentMs > (this.#ready ? this.#options.hungMs : this.#options.startMs)) this.kill()
+    if (silentMs > (this.#ready ? this.#options.hungMs : this.#options.startMs)) this.#kill('killed: no answer')
     else this.#tell({ kind: 'ping', id: 0 })
   }
 
@@ -179,8 +188,9 @@ export class WorkerSlot {
     if (this.#pings) clearInterval(this.#pings)
     const life = { wasReady: this.#ready, livedMs: this.#options.clock.now() - this.#startedAt }
     this.#ready = false
-    if (this.#reason === '' || this.#reason === 'starting') this.#reason = how
-    this.#events.down(this.#epoch, this.#reason, life.wasReady)
+    const cause = this.#cause ?? how
+    this.#reason = `restarting: ${cause}`
+    this.#events.down(this.#epoch, cause, life.wasReady)
     if (this.#stopped) {
       this.#ended?.()
       return

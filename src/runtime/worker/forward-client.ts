@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { KernelChecks, PoolMemory } from '../../kernels/index.ts'
-import type { ForwardPlan } from '../../model/index.ts'
+import type { DrillResult, ForwardPlan } from '../../model/index.ts'
 import { RuntimeError } from '../errors.ts'
 import type { ForwardInit, FromForward } from '../forward-thread.ts'
 import type { ForwardReports } from './ports.ts'
@@ -15,6 +15,7 @@ export interface ForwardOptions {
 
 export interface ForwardThread {
   readonly notes: readonly string[]
+  readonly drill: DrillResult
   run(plan: ForwardPlan): void
   /** Milliseconds the pass now running has been running; 0 if none is. */
   passMs(): number
@@ -44,6 +45,7 @@ export const startForwardThread = (
           loaded = true
           resolve({
             notes: message.notes,
+            drill: message.drill,
             run: (plan) => {
               since = now()
               thread.postMessage(plan)

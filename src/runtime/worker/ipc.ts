@@ -1,5 +1,6 @@
 import type { DecodeToRouter, PoolUse, PrefillToRouter, RouterToDecode, RouterToPrefill } from '../../cluster/index.ts'
 import type { KernelShape } from '../../kernels/index.ts'
+import type { DrillResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 
 export type WorkerRole = 'prefill' | 'decode'
@@ -40,7 +41,7 @@ export type FromWorker =
     }
   /** At most ten a second. */
   | { readonly kind: 'pool'; readonly use: PoolUse }
-  | { readonly kind: 'notes'; readonly notes: readonly string[] }
+  | { readonly kind: 'loaded'; readonly notes: readonly string[]; readonly drill: DrillResult }
   /** `passMs`: how long the pass now running has been running; 0 if none is. */
   | { readonly kind: 'pong'; readonly id: number; readonly passMs: number }
   /** The worker cannot serve and says why before it ends. */

@@ -49,7 +49,7 @@ export const startWorker = async (init: WorkerInit, outside: WorkerOutside): Pro
     clock.now,
     outside.fatal,
   )
-  outside.send({ kind: 'notes', notes: forward.notes })
+  outside.send({ kind: 'loaded', notes: forward.notes, drill: forward.drill })
   const options: WorkerOptions = {
     model: init.model,
     weights: init.digest,
