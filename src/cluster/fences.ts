@@ -73,4 +73,9 @@ export interface SealFence {
   ) => Shortfall | null
 }
 
-export type IdentityFence = (expected: Identity, named: Identity) => boolean
+/** Rows of a batch name their sequence too: two of one request that changed places would be another answer. */
+export interface SequenceIdentity extends Identity {
+  readonly sequence?: number | null
+}
+
+export type IdentityFence = (expected: SequenceIdentity, named: SequenceIdentity) => boolean

@@ -40,9 +40,9 @@ const seals: SealFence = {
 /** `integrity: tags`: pages travel without seals; every other rule stands. */
 const unsealed: SealFence = { key: () => null, missing: () => null }
 
-/** R10. */
+/** R10: the request, the attempt and, where rows of a batch are named, the sequence. */
 const identity: IdentityFence = (expected, named) =>
-  expected.requestId === named.requestId && expected.attempt === named.attempt
+  expected.requestId === named.requestId && expected.attempt === named.attempt && expected.sequence === named.sequence
 
 /**
  * What a server runs with. `integrity: 'tags'` is the one lesser set an operator may choose; `/ready`, receipts and

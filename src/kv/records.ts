@@ -12,6 +12,7 @@ export class PageRecords {
   readonly generation: Uint32Array
   readonly holders: Readonly<Record<HolderKind, Uint16Array>>
   readonly #filled: Uint16Array
+  #claims = 0
   /** Rows standing in every layer: asked at every step, so kept instead of counted. */
   readonly #least: Uint16Array
   readonly #byState = new Uint32Array(6)
@@ -34,11 +35,11 @@ export class PageRecords {
     this.#byState[FREE] = pages
   }
 
-  /** Returns the page's new generation. */
+  /** Returns the page's new generation: no claim of any page had it before, so a tag also tells one's own pages apart. */
   claim(page: number, owner: OwnerId): number {
     this.move(page, RESERVED)
     this.owner[page] = owner
-    this.generation[page]!++
+    this.generation[page] = ++this.#claims
     this.#clear(page)
     this.holders.lease[page] = 1
     return this.generation[page]!

@@ -60,7 +60,7 @@ export class Batch {
     return this.#plans.map(({ requestId, attempt, sample }, index) => {
       const fault = this.#faults[index] ?? null
       const sampled = fault === null && sample !== null ? (this.#sampled[index] ?? null) : null
-      return { requestId, attempt, fault, sampled }
+      return { requestId, attempt, sequence: sample?.sequence ?? null, fault, sampled }
     })
   }
 

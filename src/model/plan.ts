@@ -64,10 +64,12 @@ export type ForwardFault =
   | { readonly kind: 'write_order'; readonly page: number; readonly layer: number }
   | { readonly kind: 'not_finite'; readonly layer: number }
 
-/** One entry per entry of the plan, in its order, naming the request it belongs to (R10). */
+/** One entry per entry of the plan, in its order, naming the request and sequence it belongs to (R10). */
 export interface SequenceResult {
   readonly requestId: string
   readonly attempt: number
+  /** As in the plan's `sample`; null where nothing was to be drawn. */
+  readonly sequence: number | null
   readonly fault: ForwardFault | null
   /** Present exactly when the plan asked for a sample and there is no fault. */
   readonly sampled: SampledToken | null

@@ -1,7 +1,7 @@
 import { firstPages, type PageGrant } from '../../kv/index.ts'
 import type { CloseLeaseEffect, CopyRowsEffect, DiscardEffect, DiscardReason, PlaceEffect } from '../effects.ts'
 import type { Shortfall } from '../fences.ts'
-import { identityKey } from '../identity.ts'
+import { identityKey, identityOf } from '../identity.ts'
 import type { Lease, ManifestFrame, PageFrame } from '../messages.ts'
 import type { DecodeOptions } from '../options.ts'
 import type { WorkerPages } from '../worker/pages.ts'
@@ -109,7 +109,7 @@ export class Inbox {
   manifest(frame: ManifestFrame): DecodeRequest | DiscardReason {
     const request = this.#leaseOf(frame.lease)
     if (request === undefined) return 'unknown_lease'
-    if (!this.#options.fences.identity(request, frame)) return 'wrong_identity'
+    if (!this.#options.fences.identity(identityOf(request), identityOf(frame))) return 'wrong_identity'
     if (request.manifest !== null) return 'duplicate'
     request.manifest = frame
     return request
@@ -168,7 +168,7 @@ export class Inbox {
   }
 
   #objection(request: DecodeRequest, frame: PageFrame): DiscardReason | null {
-    if (!this.#options.fences.identity(request, frame)) return 'wrong_identity'
+    if (!this.#options.fences.identity(identityOf(request), identityOf(frame))) return 'wrong_identity'
     const { layers, pageSize } = this.#options.shape
     const inside =
       isBelow(frame.layer, layers) &&

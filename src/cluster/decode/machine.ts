@@ -1,4 +1,4 @@
-import { contractLayout, type LedgerFault, layoutOrdinals, prefixDigests } from '../../kv/index.ts'
+import { contractLayout, type LedgerFault, layoutOrdinals, type PoolCounts, prefixDigests } from '../../kv/index.ts'
 import type { DecodeEffect } from '../effects.ts'
 import type { DecodeEvent } from '../events.ts'
 import type { TicketGate } from '../fences.ts'
@@ -56,6 +56,10 @@ export class DecodeMachine implements Decoder {
 
   poolUse(): PoolUse {
     return this.#pages.use()
+  }
+
+  poolCounts(): PoolCounts {
+    return this.#pages.counts()
   }
 
   /** R7 in full, O(pages); null when every page is accounted for. */
@@ -162,6 +166,8 @@ export class DecodeMachine implements Decoder {
     const reason = this.#inbox.frame(frame)
     // Frames of closed leases are what is left of an abort; anything else is a peer that breaks the protocol.
     if (reason !== null && reason !== 'unknown_lease' && reason !== 'closed') this.#violation(reason)
+    // No honest peer can send this, whatever was lost or aborted: nothing more is taken from it.
+    if (reason === 'out_of_bounds') this.#effects.push({ kind: 'close_link', reason })
   }
 
   #manifest(frame: ManifestFrame): void {

@@ -1,5 +1,5 @@
 import { adaptChunkLimit, planChunks } from '../../engine/index.ts'
-import type { LedgerFault } from '../../kv/index.ts'
+import type { LedgerFault, PoolCounts } from '../../kv/index.ts'
 import { prefixDigests } from '../../kv/index.ts'
 import type { ForwardResult, SequenceResult } from '../../model/index.ts'
 import type { PrefillEffect } from '../effects.ts'
@@ -58,6 +58,10 @@ export class PrefillMachine implements Prefiller {
 
   poolUse(): PoolUse {
     return this.#pages.use()
+  }
+
+  poolCounts(): PoolCounts {
+    return this.#pages.counts()
   }
 
   /** R7 in full, O(pages); null when every page is accounted for. */

@@ -295,7 +295,8 @@ export class RouterMachine implements Router {
   /** R10: the request that this message is about, if it names its present attempt. */
   #named(message: Identity): Entry | undefined {
     const entry = this.#entries.get(message.requestId)
-    if (entry === undefined || !this.#options.fences.identity(entryIdentity(entry), message)) return undefined
+    if (entry === undefined || !this.#options.fences.identity(entryIdentity(entry), identityOf(message)))
+      return undefined
     return entry
   }
 

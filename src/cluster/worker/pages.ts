@@ -1,4 +1,12 @@
-import type { Departure, HolderKind, LedgerFault, LedgerResult, PageGrant, PageTable } from '../../kv/index.ts'
+import type {
+  Departure,
+  HolderKind,
+  LedgerFault,
+  LedgerResult,
+  PageGrant,
+  PageTable,
+  PoolCounts,
+} from '../../kv/index.ts'
 import { PageLedger, pageTable } from '../../kv/index.ts'
 import type { Role, TelemetryEvent } from '../../telemetry/index.ts'
 import type { ClaimEffect, RetireEffect, ScrubEffect, SweepEffect, TelemetryEffect } from '../effects.ts'
@@ -157,6 +165,10 @@ export class WorkerPages {
     const settled = this.#settled
     this.#settled = []
     return settled
+  }
+
+  counts(): PoolCounts {
+    return this.#ledger.counts()
   }
 
   use(): PoolUse {

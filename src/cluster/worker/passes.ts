@@ -1,6 +1,8 @@
 import type { PageGrant } from '../../kv/index.ts'
 import type { ForwardPlan, SequencePlan, SequenceResult } from '../../model/index.ts'
-import type { IdentityFence } from '../fences.ts'
+import type { IdentityFence, SequenceIdentity } from '../fences.ts'
+import { identityOf } from '../identity.ts'
+import type { Identity } from '../messages.ts'
 
 /** One sequence of the pass in flight, with the pages that the pass holds and whom it is for. */
 export interface PassEntry<T> {
@@ -19,4 +21,7 @@ export const resultFor = (
   plan: SequencePlan,
   row: SequenceResult | undefined,
   identity: IdentityFence,
-): SequenceResult | null => (row !== undefined && identity(plan, row) ? row : null)
+): SequenceResult | null =>
+  row !== undefined && identity(named(plan, plan.sample?.sequence ?? null), named(row, row.sequence)) ? row : null
+
+const named = (value: Identity, sequence: number | null): SequenceIdentity => ({ ...identityOf(value), sequence })

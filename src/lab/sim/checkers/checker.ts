@@ -1,0 +1,44 @@
+import type { EngineEvent, EngineRequest } from '../../../cluster/index.ts'
+import type { Role } from '../../../telemetry/index.ts'
+
+/** One worker in one of its lives. */
+export interface Life {
+  readonly role: Role
+  readonly epoch: number
+  readonly pages: number
+}
+
+export interface SimCounts {
+  readonly total: number
+  readonly free: number
+  readonly owned: number
+  readonly quarantined: number
+}
+
+/**
+ * Watches a simulation from outside, with its own idea of what must hold; shares no code with what it watches. A method
+ * returns what is wrong, or null. All are optional: a checker looks at what concerns it.
+ */
+export interface Checker {
+  readonly name: string
+  lifeBegins?(life: Life): void
+  lifeEnds?(life: Life): void
+  /** Tags change hands. */
+  claim?(life: Life, pages: Uint32Array, owners: Uint32Array): string | null
+  retire?(life: Life, pages: Uint32Array): string | null
+  /** Bytes of these pages may be read or written from now on, until `touchEnds`. */
+  touchBegins?(life: Life, pages: Iterable<number>): string | null
+  touchEnds?(life: Life, pages: Iterable<number>): string | null
+  /** A row reached the arithmetic. `fresh`: written since its page was last claimed. */
+  read?(reader: number, writer: number, fresh: boolean, page: number): string | null
+  /** After every step of a worker. */
+  counts?(life: Life, counts: SimCounts): string | null
+  /** A worker has taken a request on, with these ids. */
+  accepted?(life: Life, requestId: string, attempt: number, ids: Int32Array): string | null
+  submitted?(request: EngineRequest): void
+  /** The gateway asked for the end, of the request or of one sequence. */
+  stopped?(requestId: string, sequence: number | null): void
+  delivered?(requestId: string, event: EngineEvent): string | null
+  /** Nothing is left to happen. `living`: workers that are up, with their counts. */
+  end?(living: readonly { readonly life: Life; readonly counts: SimCounts }[]): string | null
+}

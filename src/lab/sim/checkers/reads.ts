@@ -1,0 +1,12 @@
+import type { Checker } from './checker.ts'
+
+/** No row reaches a sequence's arithmetic unless its own request wrote it, since its page was last claimed. */
+export const ownReads = (): Checker => ({
+  name: 'own_reads',
+  read: (reader, writer, fresh, page) => {
+    if (!fresh) return `a row of page ${page} was read before it was filled`
+    return writer === reader
+      ? null
+      : `a row of page ${page} written for request ${writer} was read by request ${reader}`
+  },
+})

@@ -1,0 +1,98 @@
+import type { Fences } from '../../cluster/index.ts'
+import type { Checker } from './checkers/index.ts'
+import type { FaultProfile } from './faults.ts'
+import type { Digest } from './hash.ts'
+import type { Oracle } from './oracle.ts'
+import type { World } from './world.ts'
+
+/** What a seed has drawn for the cluster itself. */
+export interface SimSettings {
+  readonly layers: number
+  readonly pageSize: number
+  readonly prefillPages: number
+  readonly decodePages: number
+  readonly chunkRows: number
+  readonly maxBatch: number
+  readonly sweepEvery: number
+  readonly window: number
+  readonly queuePlaces: number
+  readonly queueTimeoutMs: number
+  readonly requests: number
+}
+
+export interface SimFailure {
+  readonly checker: string
+  readonly message: string
+  /** Virtual time, milliseconds. */
+  readonly at: number
+}
+
+/** What every part of one simulation shares. */
+export class SimContext {
+  readonly world: World
+  readonly oracle: Oracle
+  readonly settings: SimSettings
+  readonly fences: Fences
+  readonly digest: Digest
+  readonly #checkers: readonly Checker[]
+  readonly #writers = new Map<string, number>()
+  faults: FaultProfile
+  events = 0
+  failure: SimFailure | null = null
+
+  constructor(parts: {
+    readonly world: World
+    readonly oracle: Oracle
+    readonly settings: SimSettings
+    readonly fences: Fences
+    readonly digest: Digest
+    readonly checkers: readonly Checker[]
+    readonly faults: FaultProfile
+  }) {
+    this.world = parts.world
+    this.oracle = parts.oracle
+    this.settings = parts.settings
+    this.fences = parts.fences
+    this.digest = parts.digest
+    this.#checkers = parts.checkers
+    this.faults = parts.faults
+  }
+
+  /** Asks every checker; the first objection of a seed is kept. */
+  check(ask: (checker: Checker) => string | null | undefined): void {
+    if (this.failure !== null) return
+    for (const checker of this.#checkers) {
+      const message = ask(checker)
+      if (message === null || message === undefined) continue
+      this.failure = { checker: checker.name, message, at: this.world.now }
+      return
+    }
+  }
+
+  /** Lets every checker know. */
+  tell(say: (checker: Checker) => void): void {
+    for (const checker of this.#checkers) say(checker)
+  }
+
+  /** A small number for an attempt of a request: whose rows these are. 0 is nobody. */
+  writer(requestId: string, attempt: number): number {
+    const key = `${requestId}/${attempt}`
+    const known = this.#writers.get(key)
+    if (known !== undefined) return known
+    this.#writers.set(key, this.#writers.size + 1)
+    return this.#writers.size
+  }
+
+  /** One event and what a machine answered, for the digest. */
+  record(machine: string, event: unknown, effects: unknown): void {
+    this.events++
+    this.digest.add(machine)
+    this.digest.add(event)
+    this.digest.add(effects)
+  }
+
+  /** A short or, when copies are slow in this seed, sometimes a long time. */
+  delay(label: string, usual: number): number {
+    return this.oracle.choose(label, usual + 1)
+  }
+}

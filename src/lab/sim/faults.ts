@@ -1,0 +1,70 @@
+import type { Oracle } from './oracle.ts'
+
+/** How often things go wrong in one seed. Rates are per occasion: per frame, per pass, per request, or per step of a machine. */
+export interface FaultProfile {
+  /** Per step of any machine: some client goes away. */
+  readonly disconnect: number
+  /** Per token delivered: the gateway finds a stop string. */
+  readonly stopString: number
+  /** Per step of any machine. */
+  readonly crashPrefill: number
+  readonly crashDecode: number
+  readonly cutChannel: number
+  /** Per frame on the transfer channel. */
+  readonly duplicateFrame: number
+  readonly lateFrame: number
+  readonly overtakingFrame: number
+  readonly corruptFrame: number
+  readonly shortFrame: number
+  readonly misroutedFrame: number
+  readonly misnamedFrame: number
+  /** Per forward pass. */
+  readonly swappedRows: number
+  readonly corruptTable: number
+  /** Per request: both workers get another request's ids; prefill gets one token instead of the prompt. */
+  readonly mixedUpIds: number
+  readonly placeholder: number
+  /** Per placing, send or copy: it takes long. */
+  readonly slowCopy: number
+  /** Per message between router and workers: it comes again, later. */
+  readonly replayedMessage: number
+}
+
+/** What a seed may draw at most for each rate. */
+const HIGHEST: FaultProfile = {
+  disconnect: 0.02,
+  stopString: 0.1,
+  crashPrefill: 0.002,
+  crashDecode: 0.002,
+  cutChannel: 0.003,
+  duplicateFrame: 0.1,
+  lateFrame: 0.1,
+  overtakingFrame: 0.05,
+  corruptFrame: 0.02,
+  shortFrame: 0.01,
+  misroutedFrame: 0.02,
+  misnamedFrame: 0.02,
+  swappedRows: 0.03,
+  corruptTable: 0.03,
+  mixedUpIds: 0.05,
+  placeholder: 0.05,
+  slowCopy: 0.2,
+  replayedMessage: 0.03,
+}
+
+export type FaultName = keyof FaultProfile
+export const faultNames = Object.keys(HIGHEST) as readonly FaultName[]
+
+/**
+ * A seed's own mix: each kind of fault is left out of about half the seeds, so that faults are met alone as well as together
+ * (swarm testing: Groce et al., ISSTA 2012). `only`: no others are drawn.
+ */
+export const drawProfile = (oracle: Oracle, only: readonly FaultName[] = faultNames): FaultProfile => {
+  const draw = (name: FaultName): number => {
+    const level = oracle.choose(`rate of ${name}`, 6)
+    return only.includes(name) && level > 2 ? (HIGHEST[name] * (level - 2)) / 3 : 0
+  }
+  return Object.fromEntries(faultNames.map((name) => [name, draw(name)])) as unknown as FaultProfile
+}
+
+export const noFaults: FaultProfile = Object.fromEntries(faultNames.map((name) => [name, 0])) as unknown as FaultProfile

@@ -1,0 +1,67 @@
+/** Mixes a 32-bit word into a running 32-bit hash; the finaliser of MurmurHash3 (Austin Appleby). Any change changes the result. */
+export const mix = (hash: number, word: number): number => {
+  let h = Math.imul(hash ^ word, 0x85ebca6b) + 0x9e3779b9
+  h ^= h >>> 13
+  h = Math.imul(h, 0xc2b2ae35)
+  return (h ^ (h >>> 16)) >>> 0
+}
+
+/** 64-bit digest over plain data: objects, arrays, typed arrays, strings, numbers. Order of keys counts. */
+export class Digest {
+  #a = 0x243f6a88
+  #b = 0x85a308d3
+
+  add(value: unknown): void {
+    switch (typeof value) {
+      case 'number':
+        if (Number.isInteger(value)) this.#word(value | 0)
+        else this.#text(String(value))
+        return
+      case 'string':
+        this.#text(value)
+        return
+      case 'boolean':
+        this.#word(value ? 0x51 : 0x52)
+        return
+      case 'object':
+        this.#object(value)
+        return
+      default:
+        this.#word(0x53)
+    }
+  }
+
+  hex(): string {
+    return this.#a.toString(16).padStart(8, '0') + this.#b.toString(16).padStart(8, '0')
+  }
+
+  #object(value: object | null): void {
+    if (value === null) this.#word(0x54)
+    else if (Array.isArray(value)) {
+      this.#word(value.length)
+      for (const one of value) this.add(one)
+    } else if (ArrayBuffer.isView(value)) {
+      const numbers = value as Uint8Array | Uint32Array | Int32Array
+      this.#word(numbers.length)
+      for (let i = 0; i < numbers.length; i++) this.#word(numbers[i]!)
+    } else if (value instanceof Set) {
+      for (const one of value) this.add(one)
+    } else {
+      // Shapes are the same from run to run, so the order of keys is too.
+      for (const key in value) this.add((value as Record<string, unknown>)[key])
+    }
+  }
+
+  #text(text: string): void {
+    let hash = text.length
+    for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
+    this.#word(hash)
+  }
+
+  #word(word: number): void {
+    this.#a = Math.imul(this.#a ^ word, 0x85ebca6b) ^ (this.#a >>> 15)
+    this.#b = (Math.imul(this.#b, 0xc2b2ae35) + (this.#a ^ word)) | 0
+    this.#a >>>= 0
+    this.#b >>>= 0
+  }
+}

@@ -1,0 +1,208 @@
+import {
+  type DecodeEffect,
+  type DecodeEvent,
+  DecodeMachine,
+  type DecodeToPrefill,
+  type DecodeToRouter,
+  type ManifestFrame,
+  type PageFrame,
+  type PrefillEffect,
+  type PrefillEvent,
+  PrefillMachine,
+  type PrefillToRouter,
+  type RouterToDecode,
+  type RouterToPrefill,
+  type WorkerOptions,
+} from '../../cluster/index.ts'
+import type { SimContext } from './context.ts'
+import { simCrypto } from './crypto.ts'
+import { type RowBytes, sameBytes } from './memory.ts'
+import { WorkerNode } from './worker-node.ts'
+
+/** Where a worker's words go. */
+export interface PrefillWires {
+  toRouter(message: PrefillToRouter): void
+  page(frame: PageFrame, bytes: RowBytes): void
+  manifest(frame: ManifestFrame): void
+}
+
+export interface DecodeWires {
+  toRouter(message: DecodeToRouter): void
+  toPrefill(message: DecodeToPrefill): void
+  closeChannel(): void
+}
+
+const workerOptions = ({ settings, fences }: SimContext, epoch: number, pages: number): WorkerOptions => ({
+  model: 'sim',
+  weights: 'w',
+  epoch,
+  shape: { pages, pageSize: settings.pageSize, layers: settings.layers, kvHeads: 1, headDim: 1 },
+  fences,
+  crypto: simCrypto,
+  scrub: 'tags',
+  sweepEvery: settings.sweepEvery,
+})
+
+const NO_SEAL = new Uint8Array(16)
+
+export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
+  readonly #wires: PrefillWires
+  readonly #sending = new Map<number, readonly number[]>()
+  #channelLife = 0
+
+  constructor(context: SimContext, epoch: number, wires: PrefillWires) {
+    const { prefillPages, chunkRows } = context.settings
+    const machine = new PrefillMachine({
+      ...workerOptions(context, epoch, prefillPages),
+      chunkRows,
+      layerBudgetSeconds: 0.002,
+    })
+    super(context, { role: 'prefill', epoch, pages: prefillPages }, machine)
+    this.#wires = wires
+  }
+
+  message(message: RouterToPrefill): void {
+    this.claimed = false
+    this.stepNow({ kind: 'message', message })
+    if (message.kind === 'prefill' && this.claimed) {
+      const { requestId, attempt, ids } = message
+      this.context.check((checker) => checker.accepted?.(this.life, requestId, attempt, ids))
+    }
+  }
+
+  peer(message: DecodeToPrefill): void {
+    this.stepNow({ kind: 'peer', message })
+  }
+
+  channel(up: boolean): void {
+    if (up) {
+      this.stepNow({ kind: 'link_up' })
+      return
+    }
+    // From the moment the machine hears of it no send reads the pool any more.
+    this.#channelLife++
+    for (const pages of this.#sending.values()) this.context.check((checker) => checker.touchEnds?.(this.life, pages))
+    this.#sending.clear()
+    this.stepNow({ kind: 'link_down' })
+  }
+
+  protected override execute(effect: PrefillEffect): void {
+    switch (effect.kind) {
+      case 'send':
+        this.#wires.toRouter(effect.message)
+        break
+      case 'forward':
+        this.forward(effect.plan, (layer) => this.stepNow({ kind: 'layer_done', planId: effect.plan.id, layer }))
+        break
+      case 'send_page':
+        this.#sendPage(effect)
+        break
+      case 'send_manifest': {
+        const life = this.#channelLife
+        this.copy([], () => {
+          if (life === this.#channelLife) this.#wires.manifest(effect.frame)
+        })
+        break
+      }
+      default:
+        this.common(effect)
+    }
+  }
+
+  #sendPage({ id, page, frame, lineageKey }: Extract<PrefillEffect, { kind: 'send_page' }>): void {
+    const pages = [page]
+    this.#sending.set(id, pages)
+    this.context.check((checker) => checker.touchBegins?.(this.life, pages))
+    this.copy([], () => {
+      if (!this.#sending.delete(id)) return
+      const bytes = this.memory.read(page, frame.layer, frame.rows)
+      const seal = lineageKey === null ? NO_SEAL : this.memory.seal(page, frame.layer, frame.rows, lineageKey)
+      this.context.check((checker) => checker.touchEnds?.(this.life, pages))
+      this.#wires.page({ ...frame, seal }, bytes)
+      this.stepNow({ kind: 'page_sent', id })
+    })
+  }
+}
+
+export class DecodeNode extends WorkerNode<DecodeEvent, DecodeEffect> {
+  readonly #wires: DecodeWires
+  #bytes: RowBytes | null = null
+
+  constructor(context: SimContext, epoch: number, wires: DecodeWires) {
+    const { decodePages, maxBatch } = context.settings
+    super(
+      context,
+      { role: 'decode', epoch, pages: decodePages },
+      new DecodeMachine({ ...workerOptions(context, epoch, decodePages), maxBatch }),
+    )
+    this.#wires = wires
+  }
+
+  message(message: RouterToDecode): void {
+    this.claimed = false
+    this.stepNow({ kind: 'message', message })
+    if (message.kind === 'reserve' && this.claimed) {
+      const { requestId, attempt, ids } = message
+      this.context.check((checker) => checker.accepted?.(this.life, requestId, attempt, ids))
+    }
+  }
+
+  page(frame: PageFrame, bytes: RowBytes): void {
+    this.#bytes = bytes
+    this.stepNow({ kind: 'page_frame', frame })
+    this.#bytes = null
+  }
+
+  manifest(frame: ManifestFrame): void {
+    this.stepNow({ kind: 'manifest', frame })
+  }
+
+  channel(up: boolean): void {
+    this.stepNow({ kind: up ? 'link_up' : 'link_down' })
+  }
+
+  protected override execute(effect: DecodeEffect): void {
+    switch (effect.kind) {
+      case 'send':
+        this.#wires.toRouter(effect.message)
+        break
+      case 'forward':
+        this.forward(effect.plan, () => {})
+        break
+      case 'place':
+        this.#place(effect, this.#bytes)
+        break
+      case 'discard':
+        break
+      case 'copy_rows': {
+        const pages = effect.copies.flatMap(({ from, to }) => [from, to])
+        this.copy(pages, () => {
+          for (const { from, to, rows } of effect.copies) this.memory.copy(from, to, rows)
+          this.stepNow({ kind: 'copied', id: effect.id })
+        })
+        break
+      }
+      case 'close_lease':
+        this.#wires.toPrefill({ kind: 'lease_closed', lease: effect.lease })
+        break
+      case 'close_link':
+        this.#wires.closeChannel()
+        break
+      default:
+        this.common(effect)
+    }
+  }
+
+  #place(
+    { id, page, layer, rows, seal, lineageKey }: Extract<DecodeEffect, { kind: 'place' }>,
+    bytes: RowBytes | null,
+  ): void {
+    if (bytes === null) throw new Error('a place effect without a frame')
+    this.copy([page], () => {
+      this.memory.place(page, layer, rows, bytes)
+      const ok = lineageKey === null || sameBytes(this.memory.seal(page, layer, rows, lineageKey), seal)
+      if (ok) this.memory.markFilled(page, layer, rows)
+      this.stepNow({ kind: 'placed', id, outcome: ok ? 'ok' : 'bad_seal' })
+    })
+  }
+}

@@ -1,0 +1,164 @@
+import type { ClaimEffect, RetireEffect, ScrubEffect, SweepEffect, TelemetryEffect } from '../../cluster/index.ts'
+import type { LedgerFault, PoolCounts } from '../../kv/index.ts'
+import type { ForwardPlan, ForwardResult } from '../../model/index.ts'
+import type { Life } from './checkers/index.ts'
+import type { SimContext } from './context.ts'
+import { SimMemory } from './memory.ts'
+import { ForwardRun } from './model.ts'
+
+interface AnyMachine<Event, Effect> {
+  step(event: Event): Effect[]
+  poolCounts(): PoolCounts
+  audit(): LedgerFault | null
+}
+
+/** One life of a worker process: a machine, its pool's memory, its forward thread and its copying, all in virtual time. */
+export abstract class WorkerNode<Event extends { readonly now: number }, Effect> {
+  readonly context: SimContext
+  readonly life: Life
+  readonly memory: SimMemory
+  readonly #machine: AnyMachine<Event, Effect>
+  /** Set by a claim: a message that led to one was taken on. */
+  protected claimed = false
+  #alive = true
+  #copiesUntil = 0
+
+  constructor(context: SimContext, life: Life, machine: AnyMachine<Event, Effect>) {
+    this.context = context
+    this.life = life
+    this.#machine = machine
+    const { layers, pageSize } = context.settings
+    this.memory = new SimMemory({ pages: life.pages, pageSize, layers, kvHeads: 1, headDim: 1 })
+  }
+
+  get alive(): boolean {
+    return this.#alive
+  }
+
+  /** Memory, machine and everything under way in the process are gone. */
+  kill(): void {
+    this.#alive = false
+  }
+
+  counts(): PoolCounts {
+    return this.#machine.poolCounts()
+  }
+
+  protected abstract execute(effect: Effect): void
+
+  step(event: Event): void {
+    if (!this.#alive) return
+    const effects = this.#machine.step(event)
+    this.context.record(this.life.role, event, effects)
+    for (const effect of effects) this.execute(effect)
+    const counts = this.counts()
+    this.context.check((checker) => checker.counts?.(this.life, counts))
+    this.context.check((checker) => (checker.counts === undefined ? null : (this.#machine.audit()?.message ?? null)))
+  }
+
+  protected common(effect: ClaimEffect | RetireEffect | ScrubEffect | SweepEffect | TelemetryEffect): void {
+    switch (effect.kind) {
+      case 'claim':
+        this.claimed = true
+        this.context.check((checker) => checker.claim?.(this.life, effect.pages, effect.owners))
+        this.memory.claim(effect.pages, effect.owners, effect.generations)
+        break
+      case 'retire':
+        this.#giveUp(effect.pages)
+        break
+      case 'scrub':
+        this.copy(effect.pages, () => {
+          this.#giveUp(effect.pages)
+          this.stepNow({ kind: 'scrubbed', id: effect.id })
+        })
+        break
+      case 'sweep':
+        this.later(0, () => this.stepNow({ kind: 'swept', id: effect.id, fault: null }))
+        break
+      case 'telemetry':
+        break
+    }
+  }
+
+  /** Steps an event at the present time. */
+  protected stepNow(event: object): void {
+    this.step({ ...event, now: this.context.world.now } as unknown as Event)
+  }
+
+  protected later(delay: number, run: () => void): void {
+    this.context.world.after(delay, () => {
+      if (this.#alive) run()
+    })
+  }
+
+  /** Copies are done one after the other; `pages` may be touched until `run` is called, and not after. */
+  protected copy(pages: Iterable<number>, run: () => void): void {
+    const { context } = this
+    const slow = context.oracle.chance('slow copy', context.faults.slowCopy)
+    this.#copiesUntil = Math.max(this.#copiesUntil, context.world.now + context.delay('copy', slow ? 40 : 1))
+    context.check((checker) => checker.touchBegins?.(this.life, pages))
+    context.world.at(this.#copiesUntil, () => {
+      if (!this.#alive) return
+      context.check((checker) => checker.touchEnds?.(this.life, pages))
+      run()
+    })
+  }
+
+  /** The forward thread: one layer after the other, the world going on in between. */
+  protected forward(plan: ForwardPlan, layerDone: (layer: number) => void): void {
+    const { context } = this
+    const { sequences } = plan
+    const readers = sequences.map((one) => context.writer(one.requestId, one.attempt))
+    const watch = (reader: number, writer: number, fresh: boolean, page: number): void => {
+      if (fresh && writer === reader) return
+      context.check((checker) => checker.read?.(reader, writer, fresh, page))
+    }
+    const run = new ForwardRun(this.#tampered(plan), this.memory, context.fences.kernel, readers, watch)
+    const pages = sequences.flatMap((one) => [...one.table.pages])
+    context.check((checker) => checker.touchBegins?.(this.life, pages))
+    const began = context.world.now
+    let at = began
+    for (let layer = 0; layer < context.settings.layers; layer++) {
+      at += 1 + context.delay('layer time', 2)
+      context.world.at(at, () => {
+        if (!this.#alive) return
+        run.layer(layer)
+        layerDone(layer)
+      })
+    }
+    context.world.at(at, () => {
+      if (!this.#alive) return
+      context.check((checker) => checker.touchEnds?.(this.life, pages))
+      this.stepNow({ kind: 'forward_done', result: this.#mixedUp(run.result()), seconds: (at - began) / 1000 })
+    })
+  }
+
+  #giveUp(pages: Uint32Array): void {
+    this.context.check((checker) => checker.retire?.(this.life, pages))
+    this.memory.retire(pages)
+  }
+
+  /** A page table that was corrupted on its way to the forward thread: one entry names some other page. */
+  #tampered(plan: ForwardPlan): ForwardPlan {
+    const { oracle, faults } = this.context
+    if (!oracle.chance('corrupt table', faults.corruptTable)) return plan
+    const hit = oracle.choose('which sequence', plan.sequences.length)
+    const sequences = plan.sequences.map((one, i) => {
+      if (i !== hit) return one
+      const pages = one.table.pages.slice()
+      pages[oracle.choose('which entry', pages.length)] = oracle.choose('which page', this.life.pages)
+      return { ...one, table: { ...one.table, pages } }
+    })
+    return { ...plan, sequences }
+  }
+
+  /** Two rows of a batch that changed places. */
+  #mixedUp(result: ForwardResult): ForwardResult {
+    const { oracle, faults } = this.context
+    if (result.results.length < 2 || !oracle.chance('swap rows', faults.swappedRows)) return result
+    const results = [...result.results]
+    const at = oracle.choose('which row', results.length - 1)
+    ;[results[at], results[at + 1]] = [results[at + 1]!, results[at]!]
+    return { ...result, results }
+  }
+}
