@@ -1,14 +1,15 @@
 import { BoundedInterpreter, type Budget, boundedRange } from './bounded-interpreter.ts'
 import { TextError } from './errors.ts'
 import { createEnvironment, type JinjaNode, parseJinja } from './jinja.ts'
+import { strftime } from './strftime.ts'
 import { mapCosts } from './template-cost.ts'
 import type { ChatMessage, ChatTemplate } from './types.ts'
 
 export interface ChatTemplateOptions {
   readonly bosToken: string
   readonly eosToken: string
-  /** What `strftime_now` answers; without it a template sees that there is none, and rendering knows no clock. */
-  readonly strftimeNow?: (format: string) => string
+  /** Milliseconds since 1970, for templates that write the date; without it they see no `strftime_now` and know no clock. */
+  readonly wall?: () => number
 }
 
 /** Real templates stay far below. */
@@ -25,10 +26,12 @@ export function createChatTemplate(source: string, options: ChatTemplateOptions)
   return compileTemplate(source, options, requestBudget)
 }
 
+/** @param explain add the interpreter's words to an error: only where the messages are no client's */
 export function compileTemplate(
   source: string,
   options: ChatTemplateOptions,
   budgetFor: (messages: readonly ChatMessage[]) => Budget,
+  explain = false,
 ): ChatTemplate {
   const program = parseTemplate(source)
   const costs = mapCosts(program)
@@ -44,11 +47,12 @@ export function compileTemplate(
       environment.set('raise_exception', (message: unknown) => {
         throw new Refusal(String(message))
       })
-      if (options.strftimeNow !== undefined) environment.set('strftime_now', options.strftimeNow)
+      const { wall } = options
+      if (wall !== undefined) environment.set('strftime_now', (format: unknown) => strftime(wall(), String(format)))
       try {
         return String(new BoundedInterpreter(environment, costs, budget).run(program).value)
       } catch (error) {
-        throw renderError(error, source)
+        throw renderError(error, source, explain)
       }
     },
   }
@@ -106,7 +110,7 @@ function parseTemplate(source: string): JinjaNode {
   }
 }
 
-function renderError(error: unknown, source: string): TextError {
+function renderError(error: unknown, source: string, explain: boolean): TextError {
   if (error instanceof TextError) return error
   const text = messageOf(error)
   if (error instanceof Refusal) {
@@ -117,7 +121,8 @@ function renderError(error: unknown, source: string): TextError {
   if (error instanceof RangeError) {
     return new TextError({ code: 'template_too_costly', message: 'the chat template nests or grows too far' })
   }
-  return new TextError({ code: 'template_failed', message: 'the chat template fails on these messages' })
+  const why = explain ? `: ${text}` : ''
+  return new TextError({ code: 'template_failed', message: `the chat template fails on these messages${why}` })
 }
 
 function invalid(message: string): TextError {

@@ -32,7 +32,7 @@ export function trialTemplate(source: string, options: TrialOptions): TrialResul
   const expired = (): boolean => now !== undefined && now() - started > deadline
   const budget: Budget = { steps: 500_000, text: 262_144, values: 16_384, expired }
   try {
-    const tried = compileTemplate(source, options, () => budget)
+    const tried = compileTemplate(source, options, () => budget, true)
     for (const [index, messages] of PROMPTS.entries()) {
       const text = attempt(tried, messages, index > 0)
       if (text !== null && !text.includes(QUESTION)) {
