@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answering, byteModel, createWorld, errorOf, type World } from './__fixtures__/doubles.ts'
+import { answering, byteModel, createWorld, errorOf, type World } from './testing/doubles.ts'
 
 // Window 2,048, prefill pool 1,024, decode pool 2,048: the longest prompt with one token of output is 1,023 tokens.
 const world = createWorld()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answering, createWorld, errorOf } from './__fixtures__/doubles.ts'
+import { answering, createWorld, errorOf } from './testing/doubles.ts'
 
 const chat = (extra: object = {}): object => ({ model: 'tiny', messages: [{ role: 'user', content: 'hi' }], ...extra })
 const text = (extra: object = {}): object => ({ model: 'tiny', prompt: 'hi', ...extra })

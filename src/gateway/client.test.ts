@@ -7,7 +7,7 @@ import OpenAI, {
   RateLimitError,
 } from 'openai'
 import { describe, expect, it } from 'vitest'
-import { answering, apiKey, createWorld, type World } from './__fixtures__/doubles.ts'
+import { answering, apiKey, createWorld, type World } from './testing/doubles.ts'
 
 /** The real client library, with the gateway where its network would be. */
 const clientOf = (world: World, key = apiKey): OpenAI =>

@@ -27,7 +27,9 @@ export const createGateway = (options: GatewayOptions): GatewayHandler => {
   return async (request) => {
     const arrivedAt = clock.now()
     const requestId = `req_${hex(random.bytes(16))}`
-    const { response, route, tenant } = await answer(context, request, requestId, arrivedAt)
+    const { response, route, tenant } = await answer(context, request, requestId, arrivedAt).catch(() =>
+      failed(context),
+    )
     telemetry({
       kind: 'http_request',
       requestId,
@@ -111,25 +113,26 @@ const openSurface = (context: GatewayContext, request: Request, route: Route): R
   }
 }
 
-const keyedSurface = async (context: GatewayContext, call: Call, route: Route): Promise<Response> => {
-  try {
-    switch (route.kind) {
-      case 'chat_completions':
-        return await generate(context, call, 'chat')
-      case 'completions':
-        return await generate(context, call, 'completions')
-      case 'models':
-        return listModels(context)
-      case 'model':
-        return showModel(context, route.id)
-      case 'tokenize':
-        return await tokenize(context, call)
-      default:
-        return notFound()
-    }
-  } catch {
-    // Whatever it was may quote the request; the code is all that leaves.
-    context.options.telemetry({ kind: 'request_failed', model: 'none', code: 'internal' })
-    return errorResponse(errorBody({ code: 'internal', message: 'The server failed to handle this request.' }))
+const keyedSurface = (context: GatewayContext, call: Call, route: Route): Response | Promise<Response> => {
+  switch (route.kind) {
+    case 'chat_completions':
+      return generate(context, call, 'chat')
+    case 'completions':
+      return generate(context, call, 'completions')
+    case 'models':
+      return listModels(context)
+    case 'model':
+      return showModel(context, route.id)
+    case 'tokenize':
+      return tokenize(context, call)
+    default:
+      return notFound()
   }
+}
+
+/** A fault of ours. Whatever it was may quote the request, so the code is all that leaves. */
+const failed = (context: GatewayContext): Outcome => {
+  context.options.telemetry({ kind: 'request_failed', model: 'none', code: 'internal' })
+  const error = errorBody({ code: 'internal', message: 'The server failed to handle this request.' })
+  return { response: errorResponse(error), route: 'none', tenant: null }
 }

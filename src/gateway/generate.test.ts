@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answering, createWorld, endId, errorOf, readFrames } from './__fixtures__/doubles.ts'
+import { answering, createWorld, endId, errorOf, readFrames } from './testing/doubles.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]
 const parse = (frame: string | undefined): Record<string, unknown> =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { adminKey, createWorld, errorOf, keyHash, sha256 } from './__fixtures__/doubles.ts'
 import { bearerToken, createKeyRing, equalDigests } from './tenants/keys.ts'
+import { adminKey, createWorld, errorOf, keyHash, sha256 } from './testing/doubles.ts'
 
 const tenants = [
   { id: 'a', keys: [keyHash('one'), keyHash('two')], limits: null },

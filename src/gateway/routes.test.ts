@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { createWorld, errorOf } from './__fixtures__/doubles.ts'
 import { matchRoute } from './routes.ts'
+import { createWorld, errorOf } from './testing/doubles.ts'
 
 const assets = new Set(['/', '/page.css'])
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createRecorder } from '../telemetry/index.ts'
-import { adminKey, answering, byteModel, createWorld, errorOf, servedModel } from './__fixtures__/doubles.ts'
+import { adminKey, answering, byteModel, createWorld, errorOf, servedModel } from './testing/doubles.ts'
 
 const clamped = { advertisedWindow: 2048, prefillPool: 1024, decodePool: 2048, pageSize: 16 }
 
@@ -177,6 +177,26 @@ describe('operations', () => {
       '/.well-known/security.txt',
     )
     expect(await response.text()).toBe('Contact: mailto:a@b.example\n')
+  })
+})
+
+describe('a fault of ours', () => {
+  it('is a 500 that says nothing more, and has its id', async () => {
+    const broken = {
+      ...createWorld().engine,
+      models: (): never => {
+        throw new Error('SECRET')
+      },
+    }
+    const world = createWorld({ engine: broken })
+    for (const path of ['/ready', '/metrics']) {
+      const response = await world.send(path)
+      expect(response.headers.get('x-request-id')).toMatch(/^req_/)
+      const error = await errorOf(response)
+      expect(error).toMatchObject({ status: 500, type: 'server_error', code: 'internal' })
+      expect(error.message).not.toContain('SECRET')
+    }
+    expect(world.events).toContainEqual({ kind: 'request_failed', model: 'none', code: 'internal' })
   })
 })
 

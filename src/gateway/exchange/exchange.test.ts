@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import type { Verdict } from '../../admission/index.ts'
 import type { EngineEvent } from '../../cluster/index.ts'
 import { createDetokenizer, createStopScanner } from '../../text/index.ts'
-import { byteTokenizer, endId } from '../__fixtures__/doubles.ts'
 import { errorBody } from '../errors.ts'
+import { byteTokenizer, endId } from '../testing/doubles.ts'
 import { createExchange, type Exchange, type ExchangeEffect, type ExchangeEvent } from './index.ts'
 
 const admitted = (n = 1, maxOutput = 100): Verdict => ({

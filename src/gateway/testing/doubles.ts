@@ -3,7 +3,14 @@ import { effectiveWindow, type ModelLimits } from '../../admission/index.ts'
 import type { EngineEvent, EnginePort, EngineRequest, ServedModel } from '../../cluster/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import type { Tokenizer } from '../../text/index.ts'
-import { createGateway, type GatewayHandler, type GatewayModel, type GatewayOptions, prepareTasks, type Tenant } from '../index.ts'
+import {
+  createGateway,
+  type GatewayHandler,
+  type GatewayModel,
+  type GatewayOptions,
+  prepareTasks,
+  type Tenant,
+} from '../index.ts'
 
 export const sha256 = (data: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(data).digest())
 export const keyHash = (key: string): Uint8Array => sha256(new TextEncoder().encode(key))

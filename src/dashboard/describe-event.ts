@@ -1,0 +1,46 @@
+import type { TelemetryEvent } from '../telemetry/index.ts'
+import type { FeedEvent } from './feed.ts'
+
+type Shown = Pick<FeedEvent, 'tone' | 'text'>
+
+const requestEnds: Readonly<Record<string, string>> = {
+  context_length_exceeded: 'refused: too long for the model, before any page was reserved',
+  rate_limit_exceeded: 'held back: the tenant is over its rate',
+}
+
+/** An event in a sentence for a tired operator, or null if it is routine. No prompt, answer, key or tenant can be in it. */
+export const describeEvent = (event: TelemetryEvent): Shown | null => {
+  switch (event.kind) {
+    case 'request_refused':
+      return {
+        tone: 'idle',
+        text: `${event.model}: a request was ${requestEnds[event.code] ?? `refused (${event.code})`}`,
+      }
+    case 'request_failed':
+      return { tone: 'bad', text: `${event.model}: a request failed (${event.code})` }
+    case 'request_aborted':
+      return { tone: 'idle', text: `${event.model}: a client went away; its pages are being freed` }
+    case 'integrity_fault':
+      return {
+        tone: 'bad',
+        text: `${event.rule} stopped ${event.requestId} in ${event.role}: ${event.fault} on page ${event.page}`,
+      }
+    case 'transfer_violation':
+      return { tone: 'bad', text: `a transfer frame was refused (${event.reason})` }
+    case 'page_quarantined':
+      return { tone: 'warn', text: `${event.role} page ${event.page} is quarantined (${event.reason})` }
+    case 'page_returned':
+      return { tone: 'good', text: `${event.role} page ${event.page} came back from quarantine` }
+    case 'worker_up':
+      return { tone: 'good', text: `${event.model}: ${event.role} is up (life ${event.epoch})` }
+    case 'worker_down':
+      return { tone: 'bad', text: `${event.model}: ${event.role} was lost (${event.reason})` }
+    case 'request_admitted':
+    case 'request_finished':
+    case 'step':
+    case 'http_request':
+    case 'first_token':
+    case 'token_gap':
+      return null
+  }
+}
