@@ -1,10 +1,18 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import type { LayerTensors, ModelLayout } from './architectures/architecture.ts'
 import type { TensorInfo } from './gguf/read.ts'
-import { type AfterAttention, type BeforeAttention, firstGraph, lastGraph, middleGraph } from './graphs/decoder.ts'
+import {
+  type AfterAttention,
+  type BeforeAttention,
+  firstGraph,
+  type Head,
+  lastGraph,
+  middleGraph,
+} from './graphs/decoder.ts'
 import type { BuiltGraph } from './graphs/onnx.ts'
-import { type HeldMatrix, heldForm, readMatrix, readVector } from './weights/matrix.ts'
+import { type HeldMatrix, heldForm, matrixBytes, readMatrix, readVector } from './weights/matrix.ts'
 import type { WeightsSource } from './weights/source.ts'
+import { StageBuffer } from './weights/stage-buffer.ts'
 
 /** What the last stage gives for the rows it was handed. `logits` is rows x vocab, null unless asked for. */
 export interface HeadOutput {
@@ -35,21 +43,26 @@ export class DenseStack {
   /** Reads the weights stage by stage; beside the sessions no more than one stage's weights are held at a time. */
   static async load(source: WeightsSource, threads: number): Promise<DenseStack> {
     const { layout } = source
-    const { hidden, normEps, layers } = layout.shape
     const { tensors } = layout
+    const { hidden, normEps, layers } = layout.shape
+    const read = new StageReader(source)
     const sessions: InferenceSession[] = []
-    const add = async (graph: BuiltGraph): Promise<void> => {
-      sessions.push(await createSession(graph, threads))
+    const add = async (build: () => BuiltGraph): Promise<void> => {
+      sessions.push(await createSession(build(), threads))
+      read.reset()
     }
     try {
       // The last stage holds the largest matrix: its passing copies are cheapest while nothing else is loaded.
-      const output = readMatrix(source, [tensors.output])
-      const head = { norm: readVector(source, tensors.outputNorm), output }
-      await add(lastGraph(readAfter(source, tensors.layers[layers - 1]!), head, hidden, normEps))
-      await add(firstGraph(readBefore(source, tensors.layers[0]!), hidden, normEps))
+      await add(() => {
+        const after = read.after(tensors.layers[layers - 1]!)
+        return lastGraph(after, read.head(), hidden, normEps)
+      })
+      await add(() => firstGraph(read.before(tensors.layers[0]!), hidden, normEps))
       for (let layer = 0; layer + 1 < layers; layer++) {
-        const after = readAfter(source, tensors.layers[layer]!)
-        await add(middleGraph(after, readBefore(source, tensors.layers[layer + 1]!), hidden, normEps))
+        await add(() => {
+          const after = read.after(tensors.layers[layer]!)
+          return middleGraph(after, read.before(tensors.layers[layer + 1]!), hidden, normEps)
+        })
       }
     } catch (error) {
       await Promise.all(sessions.map((session) => session.release()))
@@ -96,26 +109,66 @@ export class DenseStack {
   }
 }
 
-function readBefore(source: WeightsSource, layer: LayerTensors): BeforeAttention {
-  return {
-    norm: readVector(source, layer.attentionNorm),
-    qkv: readFused(source, [layer.query, layer.key, layer.value]),
+/** Reads the parts of stages into one buffer that the next stage uses again. */
+class StageReader {
+  readonly #source: WeightsSource
+  readonly #room: StageBuffer
+
+  constructor(source: WeightsSource) {
+    this.#source = source
+    const { layers, output } = source.layout.tensors
+    const before = (layer: LayerTensors): number => groupBytes([layer.query, layer.key, layer.value])
+    const after = (layer: LayerTensors): number =>
+      matrixBytes([layer.attentionOutput]) + groupBytes([layer.gate, layer.up]) + matrixBytes([layer.down])
+    const stages = layers.map((layer, i) => {
+      const next = layers[i + 1]
+      return after(layer) + (next === undefined ? matrixBytes([output]) : before(next))
+    })
+    this.#room = new StageBuffer(Math.max(before(layers[0]!), ...stages))
+  }
+
+  reset(): void {
+    this.#room.reset()
+  }
+
+  before(layer: LayerTensors): BeforeAttention {
+    return {
+      norm: readVector(this.#source, layer.attentionNorm),
+      qkv: this.#group([layer.query, layer.key, layer.value]),
+    }
+  }
+
+  after(layer: LayerTensors): AfterAttention {
+    return {
+      output: this.#matrix([layer.attentionOutput]),
+      norm: readVector(this.#source, layer.ffnNorm),
+      gateUp: this.#group([layer.gate, layer.up]),
+      down: this.#matrix([layer.down]),
+    }
+  }
+
+  head(): Head {
+    const { output, outputNorm } = this.#source.layout.tensors
+    return { norm: readVector(this.#source, outputNorm), output: this.#matrix([output]) }
+  }
+
+  #matrix(tensors: readonly TensorInfo[]): HeldMatrix {
+    return readMatrix(this.#source, tensors, this.#room)
+  }
+
+  #group(tensors: readonly TensorInfo[]): HeldMatrix[] {
+    return groups(tensors).map((group) => this.#matrix(group))
   }
 }
 
-function readAfter(source: WeightsSource, layer: LayerTensors): AfterAttention {
-  return {
-    output: readMatrix(source, [layer.attentionOutput]),
-    norm: readVector(source, layer.ffnNorm),
-    gateUp: readFused(source, [layer.gate, layer.up]),
-    down: readMatrix(source, [layer.down]),
-  }
-}
-
-/** One matrix where all are held alike, else one each. */
-function readFused(source: WeightsSource, tensors: readonly TensorInfo[]): HeldMatrix[] {
+/** One group where all are held alike and so become one matrix, else one each. */
+function groups(tensors: readonly TensorInfo[]): (readonly TensorInfo[])[] {
   const alike = new Set(tensors.map(heldForm)).size === 1
-  return alike ? [readMatrix(source, tensors)] : tensors.map((tensor) => readMatrix(source, [tensor]))
+  return alike ? [tensors] : tensors.map((tensor) => [tensor])
+}
+
+function groupBytes(tensors: readonly TensorInfo[]): number {
+  return groups(tensors).reduce((sum, group) => sum + matrixBytes(group), 0)
 }
 
 function createSession({ model, externalData }: BuiltGraph, threads: number): Promise<InferenceSession> {

@@ -4,6 +4,7 @@ import { ggmlTypeOf, type TensorType, tensorTypeLayout } from '../gguf/tensor-ty
 import { dequantizer } from './dequantize.ts'
 import { halfTable } from './half.ts'
 import type { WeightsSource } from './source.ts'
+import { StageBuffer } from './stage-buffer.ts'
 
 /** Weights per scale. The only block size whose rows are bit-exact for every batch size (level 4, MLAS). */
 export const BLOCK = 32
@@ -49,21 +50,31 @@ export function heldBytes(form: HeldForm, elements: number): { readonly weights:
  * Reads matrices of one width and held form, one under the other. Streams in pieces of about a million weights: beside the
  * result no more than a few megabytes are held.
  */
-export function readMatrix(source: WeightsSource, tensors: readonly TensorInfo[]): HeldMatrix {
+export function readMatrix(source: WeightsSource, tensors: readonly TensorInfo[], room: StageBuffer): HeldMatrix {
   const [first] = tensors
   if (first === undefined) throw new RangeError('no tensor to read')
   const form = heldForm(first)
   const columns = first.dims[0]!
   const rows = tensors.reduce((sum, tensor) => sum + tensor.elements / columns, 0)
   const bytes = heldBytes(form, rows * columns)
-  const weights = new Uint8Array(bytes.weights)
-  const scales = form === 'f32' ? null : new Float32Array(bytes.scales / 4)
+  const weights = room.take(bytes.weights)
+  const scales = form === 'f32' ? null : floatsOf(room.take(bytes.scales))
   let at = 0
   for (const tensor of tensors) {
     convert(source, tensor, form, weights, scales, at)
     at += tensor.elements
   }
   return { form, rows, columns, weights, scales }
+}
+
+/** What `readMatrix` will take for these tensors. */
+export function matrixBytes(tensors: readonly TensorInfo[]): number {
+  const form = heldForm(tensors[0]!)
+  const { weights, scales } = heldBytes(
+    form,
+    tensors.reduce((sum, tensor) => sum + tensor.elements, 0),
+  )
+  return StageBuffer.aligned(weights) + (form === 'f32' ? 0 : StageBuffer.aligned(scales))
 }
 
 /** Dequantises a whole small tensor, such as a norm. */
@@ -82,7 +93,7 @@ function convert(
   scales: Float32Array | null,
   at: number,
 ): void {
-  const floats = form === 'f32' ? new Float32Array(weights.buffer) : null
+  const floats = form === 'f32' ? floatsOf(weights) : null
   const scratch = floats === null && !isHeldWidth(tensor.type) ? new Float32Array(PIECE_ELEMENTS) : null
   eachPiece(source, tensor, (piece, blocks, done) => {
     const to = at + done
@@ -102,6 +113,10 @@ function convert(
     }
   })
   if (scales !== null) expectFinite(tensor, scales.subarray(at / BLOCK, (at + tensor.elements) / BLOCK))
+}
+
+function floatsOf(bytes: Uint8Array): Float32Array {
+  return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
 }
 
 function isHeldWidth(type: TensorType): boolean {
