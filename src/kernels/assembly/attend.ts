@@ -170,6 +170,7 @@ export function attendItem(slice: Slice, layer: u32, kvHead: u32, row0: u32, row
     store<f32>(totals + (<usize>i << 2), 0)
   }
 
+  const tiles = headDim == 64 || headDim == 128 || headDim == 32
   const limit = position + rows
   for (let blockStart: u32 = 0; blockStart < limit; blockStart += BLOCK) {
     const tokens = min(BLOCK, limit - blockStart)
@@ -188,12 +189,13 @@ export function attendItem(slice: Slice, layer: u32, kvHead: u32, row0: u32, row
     for (let query = seen; query < queries;) {
       const left = queries - query
       const count: u32 = left >= 4 ? 4 : left >= 2 ? 2 : 1
+      // The tile's first query sees the fewest rows; what the others see beyond them is added one query at a time.
       const shared = min(BLOCK, position + query / group + 1 - blockStart)
-      const tiled = count > 1 && (headDim == 64 || headDim == 128 || headDim == 32)
+      const tiled = tiles && count > 1
       if (tiled) mixTile(query, count, shared)
+      const from = tiled ? shared : 0
       for (let i: u32 = 0; i < count; i++) {
         const to = min(BLOCK, position + (query + i) / group + 1 - blockStart)
-        const from = tiled ? shared : 0
         if (to > from) mixSingle(query + i, from, to)
       }
       query += count

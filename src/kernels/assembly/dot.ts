@@ -1,7 +1,7 @@
 // Scores: dot products of packed queries with the keys of one page, four keys at a time.
 //
 // One order of arithmetic for every caller: four lanes over the dimensions in ascending order, then (0 + 2) + (1 + 3).
-// Tiles only decide how many independent sums run side by side.
+// Tiles only decide how many independent sums run side by side. Loops are not unrolled: V8 then hoists the loads and spills.
 //
 // The type argument stands for the head width, because only `sizeof` is a constant that load offsets accept:
 // u8, u16, u32 mean 32, 64, 128 floats, rows `sizeof<T>() * 128` bytes apart.
@@ -25,8 +25,9 @@ export function scorePair<T>(q: usize, k: usize, groups: u32, s: usize): void {
   for (; groups; groups--) {
     let a0 = f32x4.splat(0), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0, b3 = a0
     let p = q
-    for (const end = k + sizeof<T>() * 128; k != end; k += 64, p += 64) {
-      let x = v128.load(p), y = v128.load(p, sizeof<T>() * 128), w = v128.load(k)
+    for (const end = k + sizeof<T>() * 128; k != end; k += 16, p += 16) {
+      const x = v128.load(p), y = v128.load(p, sizeof<T>() * 128)
+      let w = v128.load(k)
       a0 = mac(a0, x, w)
       b0 = mac(b0, y, w)
       w = v128.load(k, sizeof<T>() * 128)
@@ -36,45 +37,6 @@ export function scorePair<T>(q: usize, k: usize, groups: u32, s: usize): void {
       a2 = mac(a2, x, w)
       b2 = mac(b2, y, w)
       w = v128.load(k, sizeof<T>() * 384)
-      a3 = mac(a3, x, w)
-      b3 = mac(b3, y, w)
-
-      x = v128.load(p, 16), y = v128.load(p, sizeof<T>() * 128 + 16), w = v128.load(k, 16)
-      a0 = mac(a0, x, w)
-      b0 = mac(b0, y, w)
-      w = v128.load(k, sizeof<T>() * 128 + 16)
-      a1 = mac(a1, x, w)
-      b1 = mac(b1, y, w)
-      w = v128.load(k, sizeof<T>() * 256 + 16)
-      a2 = mac(a2, x, w)
-      b2 = mac(b2, y, w)
-      w = v128.load(k, sizeof<T>() * 384 + 16)
-      a3 = mac(a3, x, w)
-      b3 = mac(b3, y, w)
-
-      x = v128.load(p, 32), y = v128.load(p, sizeof<T>() * 128 + 32), w = v128.load(k, 32)
-      a0 = mac(a0, x, w)
-      b0 = mac(b0, y, w)
-      w = v128.load(k, sizeof<T>() * 128 + 32)
-      a1 = mac(a1, x, w)
-      b1 = mac(b1, y, w)
-      w = v128.load(k, sizeof<T>() * 256 + 32)
-      a2 = mac(a2, x, w)
-      b2 = mac(b2, y, w)
-      w = v128.load(k, sizeof<T>() * 384 + 32)
-      a3 = mac(a3, x, w)
-      b3 = mac(b3, y, w)
-
-      x = v128.load(p, 48), y = v128.load(p, sizeof<T>() * 128 + 48), w = v128.load(k, 48)
-      a0 = mac(a0, x, w)
-      b0 = mac(b0, y, w)
-      w = v128.load(k, sizeof<T>() * 128 + 48)
-      a1 = mac(a1, x, w)
-      b1 = mac(b1, y, w)
-      w = v128.load(k, sizeof<T>() * 256 + 48)
-      a2 = mac(a2, x, w)
-      b2 = mac(b2, y, w)
-      w = v128.load(k, sizeof<T>() * 384 + 48)
       a3 = mac(a3, x, w)
       b3 = mac(b3, y, w)
     }
@@ -90,17 +52,12 @@ export function scoreOne<T>(q: usize, k: usize, groups: u32, s: usize): void {
   for (; groups; groups--) {
     let a0 = f32x4.splat(0), a1 = a0, a2 = a0, a3 = a0
     let p = q
-    for (const end = k + sizeof<T>() * 128; k != end; k += 32, p += 32) {
-      let x = v128.load(p)
+    for (const end = k + sizeof<T>() * 128; k != end; k += 16, p += 16) {
+      const x = v128.load(p)
       a0 = mac(a0, x, v128.load(k))
       a1 = mac(a1, x, v128.load(k, sizeof<T>() * 128))
       a2 = mac(a2, x, v128.load(k, sizeof<T>() * 256))
       a3 = mac(a3, x, v128.load(k, sizeof<T>() * 384))
-      x = v128.load(p, 16)
-      a0 = mac(a0, x, v128.load(k, 16))
-      a1 = mac(a1, x, v128.load(k, sizeof<T>() * 128 + 16))
-      a2 = mac(a2, x, v128.load(k, sizeof<T>() * 256 + 16))
-      a3 = mac(a3, x, v128.load(k, sizeof<T>() * 384 + 16))
     }
     v128.store(s, reduce(a0, a1, a2, a3))
     k += sizeof<T>() * 384

@@ -11,6 +11,8 @@ export const SCORE_ROW: usize = 512
 
 export let pages: u32 = 0
 export let pageSize: u32 = 0
+/** log2(pageSize): page sizes divide 128. */
+export let pageShift: u32 = 0
 export let layers: u32 = 0
 export let heads: u32 = 0
 export let kvHeads: u32 = 0
@@ -42,6 +44,7 @@ export function configure(
 ): void {
   pages = pages_
   pageSize = pageSize_
+  pageShift = ctz(pageSize)
   layers = layers_
   heads = heads_
   kvHeads = kvHeads_

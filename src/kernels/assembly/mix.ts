@@ -1,9 +1,9 @@
 // Values: adds rows from … to - 1 of one block, weighted, onto the accumulators of 1, 2 or 4 neighbouring queries.
 //
 // One order of arithmetic for every caller: first the running sum is rescaled (once per block, when `from` is 0), then rows
-// are added one by one in ascending order. Tiles only decide how many independent sums run side by side.
+// are added one by one in ascending order. Tiles only decide how many independent sums run side by side (not unrolled: see dot.ts).
 // `values` lists the addresses of V in each page of the block; `weights` is the query's row of 128; type arguments as in dot.ts.
-import { SCORE_ROW, headBytes, pageSize } from './layout'
+import { SCORE_ROW, headBytes, pageShift, pageSize } from './layout'
 
 @inline
 function mac(sum: v128, a: v128, b: v128): v128 {
@@ -25,43 +25,13 @@ export function mixFour<T>(sums: usize, weights: usize, values: usize, from: u32
     let c0 = carried(at + sizeof<T>() * 256, from, correction + 8), c1 = carried(at + sizeof<T>() * 256 + 16, from, correction + 8)
     let d0 = carried(at + sizeof<T>() * 384, from, correction + 12), d1 = carried(at + sizeof<T>() * 384 + 16, from, correction + 12)
     let w = weights + (<usize>from << 2)
-    let page = values + (<usize>(from / pageSize) << 2)
-    let row = from % pageSize
+    let page = values + (<usize>(from >> pageShift) << 2)
+    let row = from & (pageSize - 1)
     for (let left = to - from; left;) {
       let n = min(left, pageSize - row)
       let v = <usize>load<u32>(page) + <usize>row * sizeof<T>() * 128 + d
       left -= n
-      for (; n >= 2; n -= 2) {
-        let x = v128.load(v), y = v128.load(v, 16)
-        let p = v128.load32_splat(w)
-        a0 = mac(a0, p, x)
-        a1 = mac(a1, p, y)
-        p = v128.load32_splat(w, SCORE_ROW)
-        b0 = mac(b0, p, x)
-        b1 = mac(b1, p, y)
-        p = v128.load32_splat(w, SCORE_ROW * 2)
-        c0 = mac(c0, p, x)
-        c1 = mac(c1, p, y)
-        p = v128.load32_splat(w, SCORE_ROW * 3)
-        d0 = mac(d0, p, x)
-        d1 = mac(d1, p, y)
-        x = v128.load(v, sizeof<T>() * 128), y = v128.load(v, sizeof<T>() * 128 + 16)
-        p = v128.load32_splat(w, 4)
-        a0 = mac(a0, p, x)
-        a1 = mac(a1, p, y)
-        p = v128.load32_splat(w, SCORE_ROW + 4)
-        b0 = mac(b0, p, x)
-        b1 = mac(b1, p, y)
-        p = v128.load32_splat(w, SCORE_ROW * 2 + 4)
-        c0 = mac(c0, p, x)
-        c1 = mac(c1, p, y)
-        p = v128.load32_splat(w, SCORE_ROW * 3 + 4)
-        d0 = mac(d0, p, x)
-        d1 = mac(d1, p, y)
-        v += sizeof<T>() * 256
-        w += 8
-      }
-      if (n) {
+      for (; n; n--) {
         const x = v128.load(v), y = v128.load(v, 16)
         let p = v128.load32_splat(w)
         a0 = mac(a0, p, x)
@@ -75,6 +45,7 @@ export function mixFour<T>(sums: usize, weights: usize, values: usize, from: u32
         p = v128.load32_splat(w, SCORE_ROW * 3)
         d0 = mac(d0, p, x)
         d1 = mac(d1, p, y)
+        v += sizeof<T>() * 128
         w += 4
       }
       page += 4
@@ -101,8 +72,8 @@ export function mixTwo<T>(sums: usize, weights: usize, values: usize, from: u32,
     let b0 = carried(other, from, correction + 4), b1 = carried(other + 16, from, correction + 4)
     let b2 = carried(other + 32, from, correction + 4), b3 = carried(other + 48, from, correction + 4)
     let w = weights + (<usize>from << 2)
-    let page = values + (<usize>(from / pageSize) << 2)
-    let row = from % pageSize
+    let page = values + (<usize>(from >> pageShift) << 2)
+    let row = from & (pageSize - 1)
     for (let left = to - from; left;) {
       let n = min(left, pageSize - row)
       let v = <usize>load<u32>(page) + <usize>row * sizeof<T>() * 128 + d
@@ -147,8 +118,8 @@ export function mixOne<T>(sums: usize, weights: usize, values: usize, from: u32,
     let a4 = carried(at + 64, from, correction), a5 = carried(at + 80, from, correction)
     let a6 = carried(at + 96, from, correction), a7 = carried(at + 112, from, correction)
     let w = weights + (<usize>from << 2)
-    let page = values + (<usize>(from / pageSize) << 2)
-    let row = from % pageSize
+    let page = values + (<usize>(from >> pageShift) << 2)
+    let row = from & (pageSize - 1)
     for (let left = to - from; left;) {
       let n = min(left, pageSize - row)
       let v = <usize>load<u32>(page) + <usize>row * sizeof<T>() * 128 + d
@@ -185,8 +156,8 @@ export function mixAny(sums: usize, weights: usize, values: usize, from: u32, to
   for (let d: usize = 0; d < headBytes; d += 16) {
     let a = carried(sums + d, from, correction)
     let w = weights + (<usize>from << 2)
-    let page = values + (<usize>(from / pageSize) << 2)
-    let row = from % pageSize
+    let page = values + (<usize>(from >> pageShift) << 2)
+    let row = from & (pageSize - 1)
     for (let left = to - from; left;) {
       let n = min(left, pageSize - row)
       let v = <usize>load<u32>(page) + <usize>row * headBytes + d
