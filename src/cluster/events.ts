@@ -19,7 +19,10 @@ export interface Timed {
 export type WorkerEvent =
   /** First event of a machine's life; answered by `send hello`. */
   | { readonly kind: 'start' }
-  /** The transfer channel is open; frames may be sent and will come. */
+  /**
+   * The transfer channel is open; frames may be sent and will come. Decode's is stepped only after prefill has stepped the
+   * `link_down` of the channel before (prefill is the one that connects, and connects anew only then).
+   */
   | { readonly kind: 'link_up' }
   /** The transfer channel is gone: nothing more is read from or written to it, frames under way are lost. */
   | { readonly kind: 'link_down' }

@@ -1,2 +1,10 @@
-export type { FaultName, SeedResult, SeedsReport, SimOptions } from './sim/index.ts'
-export { runSeed, runSeeds } from './sim/index.ts'
+export {
+  type Act,
+  isAsClaimed,
+  type LeakReport,
+  renderLeak,
+  type StageHost,
+  type StageModel,
+  showLeak,
+} from './leak/index.ts'
+export { runSeeds, type SeedsReport } from './sim/index.ts'

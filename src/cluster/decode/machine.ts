@@ -75,9 +75,8 @@ export class DecodeMachine implements Decoder {
         break
       }
       case 'link_up':
-        break
       case 'link_down':
-        this.#linkDown()
+        this.#channelChanged()
         break
       case 'message':
         if (event.message.kind === 'reserve') this.#reserve(event.message)
@@ -203,8 +202,12 @@ export class DecodeMachine implements Decoder {
     this.#send({ kind: 'armed', ...identityOf(request) })
   }
 
-  /** Frames under way are lost, and with them every request that still waits for some. Armed ones need the channel no more. */
-  #linkDown(): void {
+  /**
+   * Frames under way are lost, and with them every request that still waits for some. So too when a new channel opens: prefill
+   * may have learned of the old one's end later than decode, and sent into it what was reserved in between. Armed requests
+   * need the channel no more.
+   */
+  #channelChanged(): void {
     for (const request of this.#requests.values()) {
       if (request.phase === 'filling') this.#fail(request, 'worker_lost', 'the channel from prefill closed')
     }

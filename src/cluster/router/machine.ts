@@ -292,12 +292,11 @@ export class RouterMachine implements Router {
     entry.ticket = null
   }
 
-  /** R10: the request that this message is about, if it names its present attempt. */
+  /** R10: the request that this message is about, if it names its present attempt. One that waits again has none. */
   #named(message: Identity): Entry | undefined {
     const entry = this.#entries.get(message.requestId)
-    if (entry === undefined || !this.#options.fences.identity(entryIdentity(entry), identityOf(message)))
-      return undefined
-    return entry
+    if (entry === undefined || entry.phase === 'queued') return undefined
+    return this.#options.fences.identity(entryIdentity(entry), identityOf(message)) ? entry : undefined
   }
 
   #setTimer(): void {

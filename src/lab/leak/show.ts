@@ -1,0 +1,24 @@
+import { type LeakReport, PageWatch, play, SINGLE_RULES } from './acts.ts'
+import { castTenants } from './scenario.ts'
+import { openStage, type StageHost, type StageKind, type StageModel } from './stage.ts'
+
+/** Plays the fault on the unguarded engine, on Bulkhead, and on the unguarded engine with one rule at a time. */
+export async function showLeak(model: StageModel, host: StageHost): Promise<LeakReport> {
+  const started = host.clock.now()
+  const cast = castTenants((n) => host.random.uint32() % n)
+  const on = async (which: StageKind) => {
+    const watch = new PageWatch()
+    const stage = await openStage(which, model, host)
+    stage.observe(({ decode }) => watch.see(decode.cells))
+    try {
+      return await play(stage, cast, watch)
+    } finally {
+      await stage.close()
+    }
+  }
+  const unguarded = await on({ kind: 'unguarded', only: [] })
+  const bulkhead = await on({ kind: 'bulkhead' })
+  const single = []
+  for (const rule of SINGLE_RULES) single.push({ rule, ...(await on({ kind: 'unguarded', only: [rule] })) })
+  return { cast, unguarded, bulkhead, single, seconds: (host.clock.now() - started) / 1000 }
+}
