@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answering, createWorld, errorOf } from './testing/doubles.ts'
+import { answering, byteModel, createWorld, errorOf } from './testing/doubles.ts'
 
 const chat = (extra: object = {}): object => ({ model: 'tiny', messages: [{ role: 'user', content: 'hi' }], ...extra })
 const text = (extra: object = {}): object => ({ model: 'tiny', prompt: 'hi', ...extra })
@@ -239,6 +239,14 @@ describe('bad input gets a clear 400 and reaches no engine', () => {
     const error = await errorOf(await world.post('/v1/completions', text({ model: 'no\u001b[31mne' })))
     expect(error).toMatchObject({ status: 404, code: 'model_not_found', param: 'model' })
     expect(error.message).not.toContain('\u001b')
+  })
+
+  it('a chat with a model that has no template', async () => {
+    const model = byteModel()
+    const plain = createWorld({ models: [{ ...model, prompt: { ...model.prompt, encodeChat: null } }] })
+    const error = await errorOf(await plain.post('/v1/chat/completions', chat()))
+    expect(error).toMatchObject({ status: 400, code: 'unsupported_value', param: 'model' })
+    expect(error.message).toContain('/v1/completions')
   })
 
   it('never repeats the prompt', async () => {

@@ -11,7 +11,8 @@ export interface LogRecord {
   readonly fields: Readonly<Record<string, string | number | boolean | null>>
 }
 
-const levelOf = (event: TelemetryEvent): LogLevel => {
+/** Cheap enough to ask before a record is made: most events of a busy server are `debug`. */
+export const logLevel = (event: TelemetryEvent): LogLevel => {
   switch (event.kind) {
     case 'integrity_fault':
     case 'transfer_violation':
@@ -32,7 +33,7 @@ const levelOf = (event: TelemetryEvent): LogLevel => {
 /** `wall` is milliseconds since 1970. */
 export const logRecord = (event: TelemetryEvent, wall: number): LogRecord => {
   const { kind, ...fields } = event
-  return { time: new Date(wall).toISOString(), level: levelOf(event), event: kind, fields }
+  return { time: new Date(wall).toISOString(), level: logLevel(event), event: kind, fields }
 }
 
 /** One JSON object on one line, without the newline. */

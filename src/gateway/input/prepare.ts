@@ -62,6 +62,9 @@ export const modelNotFoundMessage = (id: string): string => {
 
 const encode = (model: PromptModel, prompt: Prompt, limit: number): Encoded => {
   if (prompt.kind === 'text') return model.encodeText(prompt.text, limit)
+  if (model.encodeChat === null) {
+    throw fault('unsupported_value', 'model', 'This model has no chat template; use /v1/completions.')
+  }
   try {
     return model.encodeChat(prompt.messages, limit)
   } catch (cause) {

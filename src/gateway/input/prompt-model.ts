@@ -8,11 +8,11 @@ import type { PromptModel } from './types.ts'
 export const createPromptModel = (
   id: string,
   tokenizer: TextTokenizer,
-  template: ChatTemplate,
+  template: ChatTemplate | null,
   encodeLimit: number,
 ): PromptModel => ({
   id,
   encodeLimit,
   encodeText: (text, limit) => tokenizer.encodeWhere(text, () => false, { bos: true, limit }),
-  encodeChat: (messages, limit) => encodeChat(template, tokenizer, messages, { limit }),
+  encodeChat: template === null ? null : (messages, limit) => encodeChat(template, tokenizer, messages, { limit }),
 })

@@ -29,8 +29,11 @@ export interface PromptModel {
   /** Ids after which counting a prompt is hopeless: the effective window. */
   readonly encodeLimit: number
   encodeText(text: string, limit: number): Encoded
-  /** Renders the chat template. Throws TextError `template_failed` or `template_too_costly` if the template refuses the messages. */
-  encodeChat(messages: readonly ChatMessage[], limit: number): Encoded
+  /**
+   * Renders the chat template and encodes it. Throws TextError `template_failed` or `template_too_costly` if the template refuses the
+   * messages. Null for a model without a template: it is served for completions alone.
+   */
+  readonly encodeChat: ((messages: readonly ChatMessage[], limit: number) => Encoded) | null
 }
 
 /** A body to decode, parse, check and count; structured-cloneable, so it can be done on another thread. */
