@@ -106,6 +106,13 @@ const cases: readonly (readonly [path: string, ...Case])[] = [
   ['/v1/chat/completions', 'no messages', { model: 'tiny' }, 'missing_required_parameter', 'messages'],
   ['/v1/chat/completions', 'messages that are a string', chat({ messages: 'hi' }), 'invalid_type', 'messages'],
   ['/v1/chat/completions', 'empty messages', chat({ messages: [] }), 'invalid_value', 'messages'],
+  [
+    '/v1/chat/completions',
+    'more messages than any conversation',
+    chat({ messages: Array(20_000).fill({ role: 'user', content: '' }) }),
+    'invalid_value',
+    'messages',
+  ],
   ['/v1/chat/completions', 'a message that is a string', said('hi'), 'invalid_type', 'messages[0]'],
   ['/v1/chat/completions', 'no role', said({ content: 'x' }), 'missing_required_parameter', 'messages[0].role'],
   [

@@ -2,6 +2,9 @@ import type { ChatMessage } from '../../text/index.ts'
 import { fault, field, missing, wellFormed, wrongType } from './fields.ts'
 import { isObject, type JsonObject } from './json.ts'
 
+/** Rendering costs time for every message, however short; more than this never came from a conversation. */
+const maxMessages = 16_384
+
 const roles: ReadonlySet<string> = new Set<ChatMessage['role']>(['system', 'developer', 'user', 'assistant', 'tool'])
 const isRole = (value: string): value is ChatMessage['role'] => roles.has(value)
 
@@ -75,5 +78,12 @@ export const readMessages = (body: JsonObject): readonly ChatMessage[] => {
   if (!Array.isArray(messages)) throw wrongType('messages', 'an array of messages', messages)
   if (messages.length === 0)
     throw fault('invalid_value', 'messages', "Invalid value for 'messages': must not be an empty array.")
+  if (messages.length > maxMessages) {
+    throw fault(
+      'invalid_value',
+      'messages',
+      `Invalid value for 'messages': at most ${maxMessages} messages are supported.`,
+    )
+  }
   return messages.map((message, i) => readMessage(message, `messages[${i}]`))
 }
