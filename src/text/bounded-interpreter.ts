@@ -57,7 +57,8 @@ export class BoundedInterpreter extends InterpreterBase {
     } else if (Array.isArray(content) || content instanceof Map) {
       const size = Array.isArray(content) ? content.length : content.size
       if (size > this.#budget.values) throw tooCostly('values', this.#budget.values)
-      if (this.#costs.iterated.has(node)) this.#spend(size)
+      // a turn of a loop makes a scope and nine variables
+      if (this.#costs.iterated.has(node)) this.#spend(4 * size)
       if (this.#costs.written.has(node)) this.#spend(countValues(content, this.#budget.values) >> 2)
     }
   }

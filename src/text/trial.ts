@@ -30,7 +30,7 @@ export function trialTemplate(source: string, options: TrialOptions): TrialResul
   const { now, deadline = 2_000 } = options
   const started = now?.() ?? 0
   const expired = (): boolean => now !== undefined && now() - started > deadline
-  const budget: Budget = { steps: 500_000, text: 262_144, values: 16_384, expired }
+  const budget: Budget = { steps: 200_000, text: 262_144, values: 16_384, expired }
   try {
     const tried = compileTemplate(source, options, () => budget, true)
     for (const [index, messages] of PROMPTS.entries()) {
