@@ -12,6 +12,7 @@ export interface ForwardParts {
   readonly kernels: PoolKernels
   readonly pageSize: number
   readonly sampler: Sampler
+  readonly close: () => Promise<void>
 }
 
 /**
@@ -42,7 +43,7 @@ export class PagedForwardPass implements ForwardPass {
   }
 
   close(): Promise<void> {
-    return this.#parts.dense.close()
+    return this.#parts.close()
   }
 
   async #run(plan: ForwardPlan, onLayer: (layer: number) => void): Promise<ForwardResult> {

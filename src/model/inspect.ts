@@ -1,11 +1,13 @@
 import { basename } from 'node:path'
 import { kvBytesPerToken } from '../kernels/index.ts'
+import { type ModelTensors, matricesOf } from './architectures/architecture.ts'
 import { refusing } from './errors.ts'
 import { Fields } from './gguf/fields.ts'
 import type { TensorInfo } from './gguf/read.ts'
 import { loadNotes } from './notes.ts'
 import { readTokenizer } from './tokenizer-metadata.ts'
 import type { InspectResult, ModelInspection } from './types.ts'
+import { matrixBytes } from './weights/matrix.ts'
 import { openSource } from './weights/source.ts'
 
 /**
@@ -31,6 +33,7 @@ export function inspectModel(path: string): Promise<InspectResult> {
       digest,
       tensorTypes: summarize(tensors),
       notes: loadNotes(layout.tensors, fields),
+      heldBytes: heldModelBytes(layout.tensors),
       kvBytesPerToken: kvBytesPerToken(layout.shape),
     }
     return inspection
@@ -44,4 +47,10 @@ function summarize(tensors: readonly TensorInfo[]): ModelInspection['tensorTypes
     byType.set(tensor.type, { tensors: entry.tensors + 1, bytes: entry.bytes + tensor.bytes })
   }
   return [...byType].map(([type, entry]) => ({ type, ...entry })).toSorted((a, b) => b.bytes - a.bytes)
+}
+
+/** Norms, a few kilobytes, are not counted. */
+function heldModelBytes(tensors: ModelTensors): number {
+  const matrices = matricesOf(tensors).map((tensor) => matrixBytes([tensor]))
+  return matrices.reduce((sum, bytes) => sum + bytes, tensors.embedding.bytes)
 }

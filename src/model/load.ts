@@ -1,4 +1,4 @@
-import { type KernelShape, openPool } from '../kernels/index.ts'
+import { type KernelShape, LANES, openPool, startCrew } from '../kernels/index.ts'
 import { DenseStack } from './dense.ts'
 import { drillBatchInvariance } from './drill.ts'
 import { ModelError, refusing } from './errors.ts'
@@ -39,11 +39,25 @@ async function load(source: WeightsSource, options: LoadOptions): Promise<Loaded
   }
   readTokenizer(fields, shape.vocab)
   expectPool(shape, options.pool.shape)
-  const kernels = openPool(options.pool, { ...shape, lane: options.lane ?? 0, checks: options.checks })
-  const dense = await DenseStack.load(source, options.threads)
+  const { pool, checks, threads, lane = 0, helperLane = LANES - 1 } = options
+  const kernels = openPool(pool, { ...shape, lane, checks })
+  const dense = await DenseStack.load(source, threads)
   const embedding = new EmbeddingTable(source, layout.tensors.embedding)
-  const { pageSize } = options.pool.shape
-  const pass = new PagedForwardPass({ shape, embedding, dense, kernels, pageSize, sampler: options.sampler })
+  // ONNX Runtime's second thread and the attention's helper never work at the same time: two threads in all.
+  const crew = threads > 1 ? startCrew(pool, { lane, helperLane, ropeDims: shape.ropeDims }) : null
+  await crew?.ready
+  const pass = new PagedForwardPass({
+    shape,
+    embedding,
+    dense,
+    kernels,
+    pageSize: pool.shape.pageSize,
+    sampler: options.sampler,
+    close: async () => {
+      await crew?.close()
+      await dense.close()
+    },
+  })
   return {
     kind: 'ok',
     pass,

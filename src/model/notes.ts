@@ -1,6 +1,5 @@
-import type { ModelTensors } from './architectures/architecture.ts'
+import { type ModelTensors, matricesOf } from './architectures/architecture.ts'
 import type { Fields } from './gguf/fields.ts'
-import type { TensorInfo } from './gguf/read.ts'
 import type { TensorType } from './gguf/tensor-types.ts'
 import { heldForm } from './weights/matrix.ts'
 
@@ -58,20 +57,6 @@ export function loadNotes(tensors: ModelTensors, fields: Fields): string[] {
     .filter((key) => !KNOWN.has(key))
     .map((key) => `metadata key ${key} is not known and has no effect`)
   return [...conversions, ...unknown]
-}
-
-/** Every matrix that takes part in a product; the embedding only where it is the output too. */
-function matricesOf(tensors: ModelTensors): TensorInfo[] {
-  const layers = tensors.layers.flatMap((layer) => [
-    layer.query,
-    layer.key,
-    layer.value,
-    layer.attentionOutput,
-    layer.gate,
-    layer.up,
-    layer.down,
-  ])
-  return [...layers, tensors.output]
 }
 
 function keepsWidth(type: TensorType): boolean {

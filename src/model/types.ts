@@ -59,6 +59,8 @@ export interface LoadOptions extends ForwardOptions {
   readonly checks: KernelChecks
   /** Which of the pool's private scratch regions the pass's kernels use; default 0. The main thread's instance takes another. */
   readonly lane?: number
+  /** Region of the attention's helper thread, started when there are two threads or more; default the last one. */
+  readonly helperLane?: number
   /** Refuse the file unless its digest is this one (the one `inspectModel` gave when the cluster was planned). */
   readonly expectDigest?: string
 }
@@ -97,6 +99,8 @@ export interface ModelInspection {
   readonly tensorTypes: readonly { readonly type: string; readonly tensors: number; readonly bytes: number }[]
   /** One line each: what will be converted at load. */
   readonly notes: readonly string[]
+  /** Bytes of the weights as a worker holds them: embedding as in the file, products in 4 bit, 8 bit or F32 with their scales. */
+  readonly heldBytes: number
   /** K and V of one position over all layers, in f32. */
   readonly kvBytesPerToken: number
 }

@@ -32,3 +32,17 @@ export interface ModelLayout {
 
 /** Reads one architecture's numbers and tensors from a judged header; throws ModelError for what it does not serve. */
 export type ArchitectureReader = (header: GgufHeader, fields: Fields) => ModelLayout
+
+/** Every matrix that takes part in a product; the embedding only where it is the output too. */
+export function matricesOf(tensors: ModelTensors): TensorInfo[] {
+  const layers = tensors.layers.flatMap((layer) => [
+    layer.query,
+    layer.key,
+    layer.value,
+    layer.attentionOutput,
+    layer.gate,
+    layer.up,
+    layer.down,
+  ])
+  return [...layers, tensors.output]
+}
