@@ -33,9 +33,6 @@ export const runExchange = async (
     context.rules,
   )
   if (verdict.kind === 'refused') return reject(verdict.refusal)
-  const headers = webHeaders(req.rawHeaders)
-  if (!headers) return reject(REFUSALS.badRequest)
-
   const gone = new AbortController()
   const onClose = (): void => {
     if (res.writableFinished) return
@@ -61,12 +58,16 @@ export const runExchange = async (
   )
   const isHead = verdict.method === 'HEAD'
   const method = isHead ? 'GET' : verdict.method
-  const request = new Request(`http://${verdict.host}${req.url}`, {
+  const takesBody = verdict.hasBody && method !== 'GET'
+  const request = webRequest(`http://${verdict.host}${req.url}`, req.rawHeaders, {
     method,
-    headers,
     signal: gone.signal,
-    ...(verdict.hasBody && method !== 'GET' ? { body: body.stream, duplex: 'half' } : {}),
+    ...(takesBody ? { body: body.stream, duplex: 'half' } : {}),
   } as RequestInit)
+  if (!request) {
+    res.off('close', onClose)
+    return reject(REFUSALS.badRequest)
+  }
 
   let response: Response | null = null
   try {
@@ -96,11 +97,12 @@ export const runExchange = async (
   if (ending === 'reset') observe({ kind: 'http_reset', code: 'stream_failed' })
 }
 
-const webHeaders = (raw: readonly string[]): Headers | null => {
+/** Null for what Node.js lets pass and the web's types do not. */
+const webRequest = (url: string, rawHeaders: readonly string[], init: RequestInit): Request | null => {
   try {
     const headers = new Headers()
-    for (let at = 0; at + 1 < raw.length; at += 2) headers.append(raw[at]!, raw[at + 1]!)
-    return headers
+    for (let at = 0; at + 1 < rawHeaders.length; at += 2) headers.append(rawHeaders[at]!, rawHeaders[at + 1]!)
+    return new Request(url, { ...init, headers })
   } catch {
     return null
   }

@@ -32,6 +32,11 @@ const values = (head: RawHead, name: string): string[] => {
   return found
 }
 
+const isHost = (host: string): boolean => {
+  const parts = HOST.exec(host)
+  return parts !== null && Number(parts[2] ?? 0) <= 65_535
+}
+
 const hostAllowed = (host: string, allowed: ReadonlySet<string>): boolean => {
   const name = HOST.exec(host)![1]!
   // A list entry without a port stands for every port: only the name can be forged by rebinding a foreign domain.
@@ -46,7 +51,7 @@ export const judgeHead = (head: RawHead, rules: HeadRules): HeadVerdict => {
   const refused = (refusal: Refusal): HeadVerdict => ({ kind: 'refused', refusal })
   if (head.version !== '1.1' && head.version !== '1.0') return refused(REFUSALS.version)
   const hosts = values(head, 'host')
-  if (hosts.length !== 1 || !HOST.test(hosts[0]!)) return refused(REFUSALS.badHost)
+  if (hosts.length !== 1 || !isHost(hosts[0]!)) return refused(REFUSALS.badHost)
   const host = hosts[0]!
   if (!hostAllowed(host, rules.allowedHosts)) return refused(REFUSALS.foreignHost)
 

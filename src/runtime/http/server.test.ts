@@ -65,6 +65,7 @@ describe('Host', () => {
     ['Host: localhost\r\nHost: evil.example\r\n', 400],
     ['Host: a b\r\n', 400],
     ['Host: user@localhost\r\n', 400],
+    ['Host: localhost:99999\r\n', 400],
     ['Host: evil.example\r\n', 421],
     ['Host: localhost.evil.example:80\r\n', 421],
     ['Host: 127.0.0.1:9999\r\n', 200],
@@ -396,9 +397,9 @@ describe('responses', () => {
     await reading
     const at = performance.now()
     leave.abort()
-    await sleep(60)
+    for (let tries = 0; cancelled === 0 && tries < 200; tries += 1) await sleep(5)
     expect(left - at).toBeGreaterThan(0)
-    expect(left - at).toBeLessThan(50)
+    expect(left - at).toBeLessThan(500)
     expect(cancelled - at).toBeGreaterThan(0)
   })
 
@@ -417,6 +418,54 @@ describe('responses', () => {
 })
 
 describe('connections', () => {
+  test('a client that leaves in mid-body ends the read, and nothing is sent or thrown', async () => {
+    let failure: unknown = null
+    let aborted = false
+    const events: HttpEvent[] = []
+    const server = await listen({
+      host: '127.0.0.1',
+      port: 0,
+      handler: async (request) => {
+        request.signal.addEventListener('abort', () => {
+          aborted = true
+        })
+        failure = await request.arrayBuffer().catch((error: unknown) => error)
+        return new Response('x')
+      },
+      observe: (event) => events.push(event),
+    })
+    open.push(server)
+    await rawRequest(server.port, [post('Content-Length: 10\r\n', 'abc')], 60)
+    await sleep(40)
+    expect([(failure as Error).message, aborted]).toEqual(['client_gone', true])
+    expect(events).toContainEqual({ kind: 'http_disconnect', code: 'client_gone' })
+    expect(events.map(({ kind }) => kind)).not.toContain('http_handler_error')
+  })
+
+  test('800 mangled requests get 4xx or a closed connection, and the server goes on', async () => {
+    const server = await serve(echo, { bodyStallMs: 60, headersMs: 1_000 })
+    const chunks = '5\r\n{"a":\r\n2\r\n1}\r\n0\r\n\r\n'
+    const whole = post('Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n', chunks)
+    let seed = 1
+    const random = (below: number): number => {
+      seed = (Math.imul(seed, 1103515245) + 12345) & 0x7fffffff
+      return (seed >> 8) % below
+    }
+    const mangle = (): Buffer => {
+      const bytes = Buffer.from(whole)
+      for (let times = 0; times <= random(3); times += 1) bytes[random(bytes.length)] = random(256)
+      const at = random(bytes.length)
+      return random(4) === 0 ? Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + random(9))]) : bytes
+    }
+    for (let round = 0; round < 8; round += 1) {
+      const answers = await Promise.all(Array.from({ length: 100 }, () => rawRequest(server.port, [mangle()], 250)))
+      for (const { status } of answers) {
+        expect([0, 200, 505].includes(status) || (status >= 400 && status < 500), `${status}`).toBe(true)
+      }
+    }
+    expect((await rawRequest(server.port, [get('/')])).status).toBe(200)
+  })
+
   test('2,000 idle connections do no harm', async () => {
     const server = await serve()
     const { connect } = await import('node:net')

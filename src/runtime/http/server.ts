@@ -83,7 +83,7 @@ export const listen = async (options: ListenOptions): Promise<HttpServer> => {
       line.response = res
       await runExchange(req, res, context, expectsContinue)
     })
-    if (!line.running) void drain(line)
+    if (!line.running) void drain(line, observe)
   }
   const refuseEarly = (req: IncomingMessage, res: ServerResponse, refusal: Refusal): void => {
     observe({ kind: 'http_refused', code: refusal.code })
@@ -116,9 +116,17 @@ export const listen = async (options: ListenOptions): Promise<HttpServer> => {
   return handle(server, options.host)
 }
 
-const drain = async (line: Line): Promise<void> => {
+const drain = async (line: Line, observe: (event: HttpEvent) => void): Promise<void> => {
   line.running = true
-  for (let next = line.waiting.shift(); next; next = line.waiting.shift()) await next()
+  for (let next = line.waiting.shift(); next; next = line.waiting.shift()) {
+    try {
+      await next()
+    } catch {
+      // Nothing in an exchange is meant to throw; if something does, one connection pays for it and not the server.
+      observe({ kind: 'http_handler_error', code: 'exchange_threw' })
+      line.response?.destroy()
+    }
+  }
   line.running = false
 }
 
@@ -156,8 +164,11 @@ const handle = (server: Server, host: string): HttpServer => {
     stop: async (graceMs) => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeIdleConnections()
+      // A connection whose answer ends now is idle from then on, and would be kept for the client's next request.
+      const sweep = setInterval(() => server.closeIdleConnections(), 50)
       const timer = setTimeout(() => server.closeAllConnections(), graceMs)
       await closed
+      clearInterval(sweep)
       clearTimeout(timer)
     },
   }

@@ -58,6 +58,7 @@ export class WorkerSlot {
   #cause: string | null = null
   #startedAt = 0
   #heardAt = 0
+  #pingedAt = 0
   #pings: NodeJS.Timeout | null = null
   #restart: NodeJS.Timeout | null = null
   #stopped = false
@@ -176,7 +177,11 @@ export class WorkerSlot {
   }
 
   #ping(): void {
-    const silentMs = this.#options.clock.now() - this.#heardAt
+    const now = this.#options.clock.now()
+    // This process was held up itself: what the worker said meanwhile has not been read yet.
+    if (now - this.#pingedAt > 2 * PING_MS) this.#heardAt = now
+    this.#pingedAt = now
+    const silentMs = now - this.#heardAt
     // Loading blocks a worker's threads; until it is up only the time of the whole start counts.
     if (silentMs > (this.#ready ? this.#options.hungMs : this.#options.startMs)) this.#kill('killed: no answer')
     else this.#tell({ kind: 'ping', id: 0 })

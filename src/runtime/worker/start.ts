@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import {
   DecodeMachine,
   type DecodeToRouter,
@@ -132,6 +134,8 @@ const startDecode = async (parts: Parts): Promise<Worker> => {
   const outbox = createOutbox(outside.send, () => machine.poolUse(), outside.clock.now)
   const core = createDecodeCore(machine, portsOf<DecodeToRouter>(parts, outbox), (reason) => link.cut(reason))
   parts.reports.current = core
+  // Whatever tidies the temporary directory may have taken it along in a long life.
+  mkdirSync(dirname(init.socketPath), { recursive: true, mode: 0o700 })
   removeStaleSocket(init.socketPath)
   const start = once(() => core.start())
   const events: EndpointEvents = {
