@@ -19,16 +19,10 @@ const PREFIX_DOMAIN = utf8.encode('bulkhead/prefix-digest/1')
 /**
  * 32-byte key of a page's seal. The input is domain-separated, typed and length-prefixed: no two lineages share an encoding.
  */
-export const lineageKey = (lineage: Lineage, sha256: Sha256): Uint8Array =>
-  sha256(
-    encode(KEY_DOMAIN, [
-      utf8.encode(lineage.namespace),
-      lineage.tokenDigest,
-      uint32(lineage.layer),
-      uint32(lineage.ordinal),
-      uint32(lineage.rows),
-    ]),
-  )
+export const lineageKey = (lineage: Lineage, sha256: Sha256): Uint8Array => {
+  const { namespace, tokenDigest, layer, ordinal, rows } = lineage
+  return sha256(encode([KEY_DOMAIN, utf8.encode(namespace), tokenDigest], [layer, ordinal, rows]))
+}
 
 /**
  * One digest per page over all ids up to its last row, as a chain: digest i covers digest i - 1 and the ids of page i, so a
@@ -38,35 +32,25 @@ export const prefixDigests = (ids: Int32Array, pageSize: number, sha256: Sha256)
   const digests: Uint8Array[] = []
   let previous: Uint8Array = new Uint8Array(0)
   for (let start = 0; start < ids.length; start += pageSize) {
-    previous = sha256(encode(PREFIX_DOMAIN, [previous, littleEndian(ids.subarray(start, start + pageSize))]))
+    previous = sha256(encode([PREFIX_DOMAIN, previous], ids.subarray(start, start + pageSize)))
     digests.push(previous)
   }
   return digests
 }
 
-const encode = (domain: Uint8Array, fields: readonly Uint8Array[]): Uint8Array => {
-  const all = [domain, ...fields]
-  const out = new Uint8Array(all.reduce((sum, field) => sum + 4 + field.length, 0))
+/** Texts, each behind its length, then the number of words and the words; all little-endian, whatever the machine. */
+const encode = (texts: readonly Uint8Array[], words: ArrayLike<number>): Uint8Array => {
+  let size = 4 + words.length * 4
+  for (const text of texts) size += 4 + text.length
+  const out = new Uint8Array(size)
   const view = new DataView(out.buffer)
   let at = 0
-  for (const field of all) {
-    view.setUint32(at, field.length, true)
-    out.set(field, at + 4)
-    at += 4 + field.length
+  for (const text of texts) {
+    view.setUint32(at, text.length, true)
+    out.set(text, at + 4)
+    at += 4 + text.length
   }
-  return out
-}
-
-const uint32 = (value: number): Uint8Array => {
-  const out = new Uint8Array(4)
-  new DataView(out.buffer).setUint32(0, value, true)
-  return out
-}
-
-/** Byte order is fixed, whatever the machine's. */
-const littleEndian = (ids: Int32Array): Uint8Array => {
-  const out = new Uint8Array(ids.length * 4)
-  const view = new DataView(out.buffer)
-  for (let i = 0; i < ids.length; i++) view.setInt32(i * 4, ids[i]!, true)
+  view.setUint32(at, words.length, true)
+  for (let i = 0; i < words.length; i++) view.setUint32(at + 4 + i * 4, words[i]!, true)
   return out
 }

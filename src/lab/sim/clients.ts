@@ -31,7 +31,7 @@ export class Clients {
   submitOne(): void {
     const request = this.#admitted()
     this.#live.set(request.requestId, { n: request.contract.n })
-    this.#context.tell((checker) => checker.submitted?.(request))
+    this.#context.tell('submitted', (checker) => checker.submitted(request))
     this.#cluster().submit(request)
   }
 
@@ -41,7 +41,7 @@ export class Clients {
     // As the gateway does: the answer to a token, and not from within its delivery.
     this.#context.world.after(this.#context.delay('stop string found', 1), () => {
       if (!this.#live.has(requestId)) return
-      this.#context.tell((checker) => checker.stopped?.(requestId, event.sequence))
+      this.#context.tell('stopped', (checker) => checker.stopped(requestId, event.sequence))
       this.#cluster().finishSequence(requestId, event.sequence)
     })
   }
@@ -51,7 +51,7 @@ export class Clients {
     const waiting = [...this.#live.keys()]
     if (waiting.length === 0) return
     const requestId = waiting[this.#context.oracle.choose('who goes', waiting.length)]!
-    this.#context.tell((checker) => checker.stopped?.(requestId, null))
+    this.#context.tell('stopped', (checker) => checker.stopped(requestId, null))
     this.#cluster().abort(requestId)
   }
 

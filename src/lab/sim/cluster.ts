@@ -93,10 +93,11 @@ export class SimCluster {
     this.#context.world.after(6 + this.#context.delay('reconnect', 20), () => this.#connect())
   }
 
+  /** Workers that are up, audited, with their counts. */
   living(): { readonly life: Life; readonly counts: SimCounts }[] {
-    return [this.#prefill.node, this.#decode.node]
-      .filter((node) => node.alive)
-      .map((node) => ({ life: node.life, counts: node.counts() }))
+    const living = [this.#prefill.node, this.#decode.node].filter((node) => node.alive)
+    for (const node of living) node.audit()
+    return living.map((node) => ({ life: node.life, counts: node.counts() }))
   }
 
   #startPrefill(): Process<PrefillNode> {
@@ -158,7 +159,7 @@ export class SimCluster {
         if (this.#decode.node.life.epoch === effect.epoch) this.#toDecode(effect.message)
         break
       case 'deliver':
-        this.#context.check((checker) => checker.delivered?.(effect.requestId, effect.event))
+        this.#context.check('delivered', (checker) => checker.delivered(effect.requestId, effect.event))
         this.#deliver(effect.requestId, effect.event)
         break
       case 'set_timer': {
@@ -210,6 +211,6 @@ export class SimCluster {
       this.#mixedUp.set(requestId, fate)
     }
     if (fate === 'ids') return ids.map((id, i) => (i === 0 ? id + 1 : id))
-    return fate === 'placeholder' && leg === 'prefill' ? Int32Array.of(0) : ids
+    return fate === 'placeholder' && leg === 'prefill' && ids.length > 1 ? Int32Array.of(0) : ids
   }
 }

@@ -20,6 +20,8 @@ export interface SimSettings {
   readonly requests: number
 }
 
+type Hook = Exclude<keyof Checker, 'name'>
+
 export interface SimFailure {
   readonly checker: string
   readonly message: string
@@ -35,6 +37,7 @@ export class SimContext {
   readonly fences: Fences
   readonly digest: Digest
   readonly #checkers: readonly Checker[]
+  readonly #byHook = new Map<Hook, readonly Checker[]>()
   readonly #writers = new Map<string, number>()
   faults: FaultProfile
   events = 0
@@ -58,20 +61,33 @@ export class SimContext {
     this.faults = parts.faults
   }
 
-  /** Asks every checker; the first objection of a seed is kept. */
-  check(ask: (checker: Checker) => string | null | undefined): void {
+  /** Asks every checker that has this hook; the first objection of a seed is kept. */
+  check<H extends Hook>(hook: H, ask: (checker: Required<Pick<Checker, H>>) => string | null): void {
     if (this.failure !== null) return
-    for (const checker of this.#checkers) {
+    for (const checker of this.#having(hook)) {
       const message = ask(checker)
-      if (message === null || message === undefined) continue
-      this.failure = { checker: checker.name, message, at: this.world.now }
+      if (message === null) continue
+      this.fail(checker.name, message)
       return
     }
   }
 
-  /** Lets every checker know. */
-  tell(say: (checker: Checker) => void): void {
-    for (const checker of this.#checkers) say(checker)
+  /** Lets every checker that has this hook know. */
+  tell<H extends Hook>(hook: H, say: (checker: Required<Pick<Checker, H>>) => void): void {
+    for (const checker of this.#having(hook)) say(checker)
+  }
+
+  fail(checker: string, message: string): void {
+    this.failure ??= { checker, message, at: this.world.now }
+  }
+
+  #having<H extends Hook>(hook: H): readonly (Checker & Required<Pick<Checker, H>>)[] {
+    let having = this.#byHook.get(hook)
+    if (having === undefined) {
+      having = this.#checkers.filter((checker) => checker[hook] !== undefined)
+      this.#byHook.set(hook, having)
+    }
+    return having as (Checker & Required<Pick<Checker, H>>)[]
   }
 
   /** A small number for an attempt of a request: whose rows these are. 0 is nobody. */

@@ -1,3 +1,5 @@
+export type { CheckerName } from './checkers/index.ts'
+export { checkerNames } from './checkers/index.ts'
 export type { FaultName, FaultProfile } from './faults.ts'
 export { faultNames } from './faults.ts'
 export type { SeedResult, SeedsReport, SimOptions } from './run.ts'

@@ -66,7 +66,7 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
     this.stepNow({ kind: 'message', message })
     if (message.kind === 'prefill' && this.claimed) {
       const { requestId, attempt, ids } = message
-      this.context.check((checker) => checker.accepted?.(this.life, requestId, attempt, ids))
+      this.context.check('accepted', (checker) => checker.accepted(this.life, requestId, attempt, ids))
     }
   }
 
@@ -81,7 +81,8 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
     }
     // From the moment the machine hears of it no send reads the pool any more.
     this.#channelLife++
-    for (const pages of this.#sending.values()) this.context.check((checker) => checker.touchEnds?.(this.life, pages))
+    for (const pages of this.#sending.values())
+      this.context.check('touchEnds', (checker) => checker.touchEnds(this.life, pages))
     this.#sending.clear()
     this.stepNow({ kind: 'link_down' })
   }
@@ -112,12 +113,12 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
   #sendPage({ id, page, frame, lineageKey }: Extract<PrefillEffect, { kind: 'send_page' }>): void {
     const pages = [page]
     this.#sending.set(id, pages)
-    this.context.check((checker) => checker.touchBegins?.(this.life, pages))
+    this.context.check('touchBegins', (checker) => checker.touchBegins(this.life, pages))
     this.copy([], () => {
       if (!this.#sending.delete(id)) return
       const bytes = this.memory.read(page, frame.layer, frame.rows)
       const seal = lineageKey === null ? NO_SEAL : this.memory.seal(page, frame.layer, frame.rows, lineageKey)
-      this.context.check((checker) => checker.touchEnds?.(this.life, pages))
+      this.context.check('touchEnds', (checker) => checker.touchEnds(this.life, pages))
       this.#wires.page({ ...frame, seal }, bytes)
       this.stepNow({ kind: 'page_sent', id })
     })
@@ -143,7 +144,7 @@ export class DecodeNode extends WorkerNode<DecodeEvent, DecodeEffect> {
     this.stepNow({ kind: 'message', message })
     if (message.kind === 'reserve' && this.claimed) {
       const { requestId, attempt, ids } = message
-      this.context.check((checker) => checker.accepted?.(this.life, requestId, attempt, ids))
+      this.context.check('accepted', (checker) => checker.accepted(this.life, requestId, attempt, ids))
     }
   }
 

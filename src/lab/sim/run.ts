@@ -1,5 +1,5 @@
 import { type Fences, fullFences } from '../../cluster/index.ts'
-import { allCheckers } from './checkers/index.ts'
+import { type CheckerName, checkersFor } from './checkers/index.ts'
 import { Clients } from './clients.ts'
 import { SimCluster } from './cluster.ts'
 import { SimContext, type SimFailure, type SimSettings } from './context.ts'
@@ -13,6 +13,8 @@ export interface SimOptions {
   readonly fences?: Fences
   /** Only these faults are drawn; all by default. */
   readonly faults?: readonly FaultName[]
+  /** Only these checkers watch; all by default. */
+  readonly checkers?: readonly CheckerName[]
 }
 
 export interface SeedResult {
@@ -54,7 +56,7 @@ export const runSeed = (seed: number, options: SimOptions = {}): SeedResult => {
     settings,
     fences: options.fences ?? fullFences(),
     digest: new Digest(),
-    checkers: allCheckers(settings.layers),
+    checkers: checkersFor(settings.layers, options.checkers),
     faults: drawProfile(oracle, options.faults),
   })
   let submitted = 0
@@ -77,9 +79,9 @@ export const runSeed = (seed: number, options: SimOptions = {}): SeedResult => {
     if (quiet && clients.live <= 2) context.faults = noFaults
     if (context.events > lastEvents) strike(context, theCluster(), clients)
     lastEvents = context.events
-    if (context.events > MOST_EVENTS) context.check(() => 'the cluster never comes to rest')
+    if (context.events > MOST_EVENTS) context.fail('endings', 'the cluster never comes to rest')
   }
-  context.check((checker) => checker.end?.(theCluster().living()))
+  context.check('end', (checker) => checker.end(theCluster().living()))
   return { seed, requests: submitted, events: context.events, digest: context.digest.hex(), failure: context.failure }
 }
 

@@ -12,6 +12,8 @@ interface AnyMachine<Event, Effect> {
   audit(): LedgerFault | null
 }
 
+const AUDIT_EVERY = 16
+
 /** One life of a worker process: a machine, its pool's memory, its forward thread and its copying, all in virtual time. */
 export abstract class WorkerNode<Event extends { readonly now: number }, Effect> {
   readonly context: SimContext
@@ -22,6 +24,7 @@ export abstract class WorkerNode<Event extends { readonly now: number }, Effect>
   protected claimed = false
   #alive = true
   #copiesUntil = 0
+  #steps = 0
 
   constructor(context: SimContext, life: Life, machine: AnyMachine<Event, Effect>) {
     this.context = context
@@ -52,15 +55,21 @@ export abstract class WorkerNode<Event extends { readonly now: number }, Effect>
     this.context.record(this.life.role, event, effects)
     for (const effect of effects) this.execute(effect)
     const counts = this.counts()
-    this.context.check((checker) => checker.counts?.(this.life, counts))
-    this.context.check((checker) => (checker.counts === undefined ? null : (this.#machine.audit()?.message ?? null)))
+    this.context.check('counts', (checker) => checker.counts(this.life, counts))
+    // The ledger's own audit walks the pool; its cheap form has run at every transition already.
+    if (++this.#steps % AUDIT_EVERY === 0) this.audit()
+  }
+
+  audit(): void {
+    const fault = this.#machine.audit()
+    if (fault !== null) this.context.fail('audit', fault.message)
   }
 
   protected common(effect: ClaimEffect | RetireEffect | ScrubEffect | SweepEffect | TelemetryEffect): void {
     switch (effect.kind) {
       case 'claim':
         this.claimed = true
-        this.context.check((checker) => checker.claim?.(this.life, effect.pages, effect.owners))
+        this.context.check('claim', (checker) => checker.claim(this.life, effect.pages, effect.owners))
         this.memory.claim(effect.pages, effect.owners, effect.generations)
         break
       case 'retire':
@@ -96,10 +105,10 @@ export abstract class WorkerNode<Event extends { readonly now: number }, Effect>
     const { context } = this
     const slow = context.oracle.chance('slow copy', context.faults.slowCopy)
     this.#copiesUntil = Math.max(this.#copiesUntil, context.world.now + context.delay('copy', slow ? 40 : 1))
-    context.check((checker) => checker.touchBegins?.(this.life, pages))
+    context.check('touchBegins', (checker) => checker.touchBegins(this.life, pages))
     context.world.at(this.#copiesUntil, () => {
       if (!this.#alive) return
-      context.check((checker) => checker.touchEnds?.(this.life, pages))
+      context.check('touchEnds', (checker) => checker.touchEnds(this.life, pages))
       run()
     })
   }
@@ -111,11 +120,11 @@ export abstract class WorkerNode<Event extends { readonly now: number }, Effect>
     const readers = sequences.map((one) => context.writer(one.requestId, one.attempt))
     const watch = (reader: number, writer: number, fresh: boolean, page: number): void => {
       if (fresh && writer === reader) return
-      context.check((checker) => checker.read?.(reader, writer, fresh, page))
+      context.check('read', (checker) => checker.read(reader, writer, fresh, page))
     }
     const run = new ForwardRun(this.#tampered(plan), this.memory, context.fences.kernel, readers, watch)
     const pages = sequences.flatMap((one) => [...one.table.pages])
-    context.check((checker) => checker.touchBegins?.(this.life, pages))
+    context.check('touchBegins', (checker) => checker.touchBegins(this.life, pages))
     const began = context.world.now
     let at = began
     for (let layer = 0; layer < context.settings.layers; layer++) {
@@ -128,13 +137,13 @@ export abstract class WorkerNode<Event extends { readonly now: number }, Effect>
     }
     context.world.at(at, () => {
       if (!this.#alive) return
-      context.check((checker) => checker.touchEnds?.(this.life, pages))
+      context.check('touchEnds', (checker) => checker.touchEnds(this.life, pages))
       this.stepNow({ kind: 'forward_done', result: this.#mixedUp(run.result()), seconds: (at - began) / 1000 })
     })
   }
 
   #giveUp(pages: Uint32Array): void {
-    this.context.check((checker) => checker.retire?.(this.life, pages))
+    this.context.check('retire', (checker) => checker.retire(this.life, pages))
     this.memory.retire(pages)
   }
 

@@ -21,8 +21,6 @@ export interface SimCounts {
  */
 export interface Checker {
   readonly name: string
-  lifeBegins?(life: Life): void
-  lifeEnds?(life: Life): void
   /** Tags change hands. */
   claim?(life: Life, pages: Uint32Array, owners: Uint32Array): string | null
   retire?(life: Life, pages: Uint32Array): string | null

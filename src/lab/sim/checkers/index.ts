@@ -10,14 +10,20 @@ import { fencedReuse } from './reuse.ts'
 
 export type { Checker, Life, SimCounts } from './checker.ts'
 
+const checkers = {
+  owner_uniqueness: ownerUniqueness,
+  conservation,
+  fenced_reuse: fencedReuse,
+  own_reads: ownReads,
+  bound_prompts: boundPrompts,
+  endings,
+  pages_home: pagesHome,
+  non_interference: nonInterference,
+} as const
+
+export type CheckerName = keyof typeof checkers
+export const checkerNames = Object.keys(checkers) as readonly CheckerName[]
+
 /** A fresh set for one seed. */
-export const allCheckers = (layers: number): readonly Checker[] => [
-  ownerUniqueness(),
-  conservation(),
-  fencedReuse(),
-  ownReads(),
-  boundPrompts(),
-  endings(),
-  pagesHome(),
-  nonInterference(layers),
-]
+export const checkersFor = (layers: number, names: readonly CheckerName[] = checkerNames): readonly Checker[] =>
+  names.map((name) => checkers[name](layers))

@@ -1,11 +1,12 @@
 import type { Checker, Life } from './checker.ts'
+import { perLife } from './per-life.ts'
 
 /** R6: no page is given up while something may still touch its bytes. Follows the beginnings and ends of the work itself. */
 export const fencedReuse = (): Checker => {
-  const touching = new Map<string, number>()
-  const key = (life: Life, page: number): string => `${life.role} ${life.epoch} ${page}`
+  const touchingIn = perLife((life: Life) => new Int32Array(life.pages))
   const add = (life: Life, pages: Iterable<number>, by: number): null => {
-    for (const page of pages) touching.set(key(life, page), (touching.get(key(life, page)) ?? 0) + by)
+    const touching = touchingIn(life)
+    for (const page of pages) touching[page]! += by
     return null
   }
   return {
@@ -13,8 +14,8 @@ export const fencedReuse = (): Checker => {
     touchBegins: (life, pages) => add(life, pages, 1),
     touchEnds: (life, pages) => add(life, pages, -1),
     retire: (life, pages) => {
-      for (const page of pages)
-        if ((touching.get(key(life, page)) ?? 0) > 0) return `page ${page} given up while it is being touched`
+      const touching = touchingIn(life)
+      for (const page of pages) if (touching[page]! > 0) return `page ${page} given up while it is being touched`
       return null
     },
   }
