@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+
 /** An answer the adapter gives before or instead of the handler. */
 export interface Refusal {
   readonly status: number
@@ -5,6 +7,9 @@ export interface Refusal {
   readonly message: string
   readonly headers?: Readonly<Record<string, string>>
 }
+
+/** Names an answer the handler never saw; the handler makes the ids of all others in the same form. */
+export const requestId = (): string => `req_${randomBytes(16).toString('hex')}`
 
 /** OpenAI's error shape as bytes. */
 export const refusalBody = (refusal: Refusal): Uint8Array => {
@@ -25,6 +30,7 @@ export const rawRefusal = (refusal: Refusal): Buffer => {
   const body = refusalBody(refusal)
   const head =
     `HTTP/1.1 ${refusal.status} ${REASONS[refusal.status] ?? 'Error'}\r\ncontent-type: application/json\r\n` +
+    `cache-control: no-store\r\nx-request-id: ${requestId()}\r\n` +
     `content-length: ${body.length}\r\nconnection: close\r\n\r\n`
   return Buffer.concat([Buffer.from(head, 'latin1'), body])
 }

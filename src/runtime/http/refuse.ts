@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Refusal, refusalBody } from './refusal.ts'
+import { type Refusal, refusalBody, requestId } from './refusal.ts'
 import type { HttpLimits } from './types.ts'
 
 /**
@@ -20,7 +20,9 @@ export const refuse = async (
   const body = refusalBody(refusal)
   res.statusCode = refusal.status
   for (const [name, value] of Object.entries(refusal.headers ?? {})) res.setHeader(name, value)
+  res.setHeader('cache-control', 'no-store')
   res.setHeader('content-type', 'application/json')
+  res.setHeader('x-request-id', requestId())
   res.setHeader('content-length', body.length)
   const over = ended(res)
   if (!bodyRead(req)) {

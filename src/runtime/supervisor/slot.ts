@@ -126,6 +126,7 @@ export class WorkerSlot {
   /** Ends the process and waits until it is gone. */
   async stop(): Promise<void> {
     this.#stopped = true
+    this.#cause = 'stopped'
     if (this.#restart) clearTimeout(this.#restart)
     const child = this.#child
     if (!child) return
