@@ -23,7 +23,14 @@ export function buildLlama(jobs = availableParallelism()) {
   if (!existsSync(bundle)) throw new Error('node-llama-cpp is missing: run `npm ci` in bench/ first')
   const source = join(here, 'build', 'llama.cpp')
   if (!existsSync(source)) run('git', ['clone', '--quiet', bundle, source])
-  const options = ['-DCMAKE_BUILD_TYPE=Release', '-DGGML_NATIVE=ON', '-DLLAMA_CURL=OFF', '-DLLAMA_BUILD_TESTS=OFF', '-DLLAMA_BUILD_SERVER=OFF', '-DBUILD_SHARED_LIBS=OFF']
+  const options = [
+    '-DCMAKE_BUILD_TYPE=Release',
+    '-DGGML_NATIVE=ON',
+    '-DLLAMA_CURL=OFF',
+    '-DLLAMA_BUILD_TESTS=OFF',
+    '-DLLAMA_BUILD_SERVER=OFF',
+    '-DBUILD_SHARED_LIBS=OFF',
+  ]
   run('cmake', ['-S', source, '-B', join(source, 'build'), ...options])
   run('cmake', ['--build', join(source, 'build'), '--target', ...TARGETS, '--parallel', String(jobs)])
 }

@@ -73,7 +73,6 @@ export function startCrew(pool: PoolMemory, options: CrewOptions): AttentionCrew
       job: start,
     },
   })
-  worker.unref()
   const gone = new Promise<void>((resolve) => {
     worker.once('exit', () => {
       Atomics.store(words, here, 0)
@@ -81,7 +80,10 @@ export function startCrew(pool: PoolMemory, options: CrewOptions): AttentionCrew
     })
   })
   const ready = new Promise<void>((resolve, reject) => {
-    worker.once('message', () => resolve())
+    worker.once('message', () => {
+      worker.unref()
+      resolve()
+    })
     worker.on('error', (cause) => {
       reject(new KernelsError({ code: 'helper_failed', message: 'the attention helper thread failed', cause }))
     })
@@ -93,6 +95,8 @@ export function startCrew(pool: PoolMemory, options: CrewOptions): AttentionCrew
     ready,
     active: () => Atomics.load(words, here) === 1,
     async close() {
+      // Whoever waits for the end must not be ended first.
+      worker.ref()
       Atomics.store(words, here, 0)
       Atomics.store(words, state, STOP)
       Atomics.notify(words, state)
