@@ -16,7 +16,8 @@ it('the committed kernels.wasm is what build.js makes of assembly/, byte for byt
   } finally {
     rmSync(folder, { recursive: true })
   }
-})
+  // The compiler takes seconds, and many of them on a busy machine.
+}, 120_000)
 
 it('the kernels import the memory and nothing else, and hold no data that an instance would write into it', () => {
   expect(WebAssembly.Module.imports(kernelModule())).toEqual([{ module: 'env', name: 'memory', kind: 'memory' }])

@@ -43,7 +43,7 @@ export interface AttentionCrew {
 
 /**
  * Starts a helper thread for the instance on `lane`: large attention calls are then shared with it, item by item, and give the
- * same bits. The helper never keeps its owner's thread alive and ends with it.
+ * same bits. Once it is ready, the helper does not keep its owner's thread alive; it always ends with it.
  */
 export function startCrew(pool: PoolMemory, options: CrewOptions): AttentionCrew {
   const { lane, helperLane, ropeDims } = options

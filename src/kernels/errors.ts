@@ -1,4 +1,4 @@
-export type KernelsErrorCode = 'bad_shape' | 'pool_too_large' | 'bad_call' | 'helper_failed'
+export type KernelsErrorCode = 'bad_shape' | 'pool_too_large' | 'no_memory' | 'bad_call' | 'helper_failed'
 
 export interface KernelsErrorDetails {
   /** For `pool_too_large`: pages asked for and the most that fit. */

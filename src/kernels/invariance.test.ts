@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   append,
@@ -44,6 +45,29 @@ describe('a row has the same bits', () => {
       const table = claimTable(kernels, scatter(1 + (i % 2), pages, 3), 2 + i)
       expect(bits(feed(kernels, shape, table, qkv, chunksOf(rows, ...sizes)))).toEqual(bits(whole))
     }
+  })
+
+  it('in any shape, table and chunking', () => {
+    const shapes = fc.record({
+      kvHeads: fc.constantFrom(1, 2, 3),
+      group: fc.integer({ min: 1, max: 9 }),
+      headDim: fc.constantFrom(4, 32, 36, 64, 128),
+      pageSize: fc.constantFrom(4, 8, 16, 32, 64, 128),
+    })
+    const chunks = fc.array(fc.integer({ min: 1, max: 70 }), { minLength: 1, maxLength: 6 })
+    fc.assert(
+      fc.property(shapes, chunks, fc.integer(), ({ kvHeads, group, headDim, pageSize }, sizes, seed) => {
+        const rows = sizes.reduce((sum, size) => sum + size, 0)
+        const pages = Math.ceil(rows / pageSize)
+        const shape = shapeOf({ heads: kvHeads * group, kvHeads, headDim, pageSize, pages: 2 * pages })
+        const kernels = testKernels(testPool(shape))
+        const qkv = randomFloats(seed)(rows * qkvWidth(shape))
+        const whole = feed(kernels, shape, claimTable(kernels, scatter(0, pages, 2), 1), qkv, [rows])
+        const parts = feed(kernels, shape, claimTable(kernels, scatter(1, pages, 2), 2), qkv, sizes)
+        expect(bits(parts)).toBe(bits(whole))
+      }),
+      { numRuns: 40 },
+    )
   })
 
   it('a call longer than the staging of a lane', () => {

@@ -31,7 +31,7 @@ export function openPool(pool: PoolMemory, options: PoolOptions): PoolKernels {
   }
   const layout = poolLayout(shape)
   const laneStart = laneAt(layout, lane)
-  const rotary = rotaryTable(options)
+  const rotary = rotaryTable(options, options.positions)
   const wasm = instantiate(memory)
   const settings = instanceSettings(pool, layout, lane, rotary.floats)
   wasm.configure(...settings.configure)
@@ -55,6 +55,7 @@ export function openPool(pool: PoolMemory, options: PoolOptions): PoolKernels {
     keep: number,
   ): void => {
     pages.forEach(pageAt)
+    if (owners.includes(0)) throw new KernelsError({ code: 'bad_call', message: 'owner 0 is nobody' })
     for (let i = 0; i < pages.length; i++) wasm.claimPage(pages[i]!, owners[i]!, generations[i]!, ordinals[i]!, keep)
   }
 

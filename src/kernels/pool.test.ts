@@ -122,6 +122,7 @@ describe('pages', () => {
     ['more rows than a page has', (k: ReturnType<typeof testKernels>) => k.markFilled(0, 0, 17)],
     ['bytes that are not the rows', (k: ReturnType<typeof testKernels>) => k.writeRows(0, 0, 2, new Uint8Array(4))],
     ['a claim outside the pool', (k: ReturnType<typeof testKernels>) => claimTable(k, [8], 1)],
+    ['a claim for nobody', (k: ReturnType<typeof testKernels>) => claimTable(k, [1], 0)],
     ['a copy outside the pool', (k: ReturnType<typeof testKernels>) => k.copyRows(0, 8, 1)],
     [
       'too small buffers',

@@ -13,28 +13,31 @@ export const rotaryFloats = (ropeDims: number): number => Math.ceil(ropeDims / 4
 
 /**
  * Pair i of position p turns by p * theta^(-2 i / dims), as in llama.cpp's `llama` architecture; computed in double precision
- * and rounded once, so a position's row never depends on when it was asked for.
+ * and rounded once, so a position's row never depends on when it was asked for. The first `positions` rows are made at once.
  */
-export function rotaryTable({ ropeTheta, ropeDims }: KernelRotary): RotaryTable {
+export function rotaryTable({ ropeTheta, ropeDims }: KernelRotary, positions = 0): RotaryTable {
   const floats = rotaryFloats(ropeDims)
+  // A row is padded to whole vectors with pairs that do not turn.
+  const turns = Float64Array.from({ length: floats / 2 }, (_, i) =>
+    2 * i < ropeDims ? ropeTheta ** ((-2 * i) / ropeDims) : 0,
+  )
   let table = new Float32Array(0)
   let known = 0
-  const grow = (positions: number): void => {
-    const wider = new Float32Array(positions * floats)
-    wider.set(table.subarray(0, known * floats))
+  const grow = (wanted: number): void => {
+    const wider = new Float32Array(wanted * floats)
+    wider.set(table)
     table = wider
-    for (; known < positions; known++) {
-      for (let i = 0; i < floats; i += 2) {
-        const angle = i < ropeDims ? known * ropeTheta ** (-i / ropeDims) : 0
-        table[known * floats + i] = Math.cos(angle)
-        table[known * floats + i + 1] = Math.sin(angle)
+    for (; known < wanted; known++) {
+      for (let i = 0; i < turns.length; i++) {
+        table[known * floats + 2 * i] = Math.cos(known * turns[i]!)
+        table[known * floats + 2 * i + 1] = Math.sin(known * turns[i]!)
       }
     }
   }
+  grow(positions)
   return {
     floats,
     copy(start, rows, into, at) {
-      if (floats === 0) return
       const end = start + rows
       if (end > known) grow(Math.max(end, known * 2, 256))
       into.set(table.subarray(start * floats, end * floats), at)

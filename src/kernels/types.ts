@@ -52,6 +52,8 @@ export interface PoolOptions extends KernelRotary {
   /** Which private scratch this instance uses, from 0 to `LANES - 1`. Two instances that run at the same time never share one. */
   readonly lane: number
   readonly checks: KernelChecks
+  /** Positions whose rotary rows are computed at opening; those beyond are computed when first asked for. Default 0. */
+  readonly positions?: number
   /** Multiply-adds of a call from which on it is shared with the lane's helper, if one is there. Default 2.5 million. */
   readonly sharedFrom?: number
 }
