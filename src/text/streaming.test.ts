@@ -104,7 +104,7 @@ describe('createStopScanner', () => {
         expect(text).toBe(expected ?? whole)
       },
     )
-    fc.assert(property, { numRuns: 3000 })
+    fc.assert(property, { numRuns: 1500 })
   })
 
   it('withholds no more than may yet become a stop', () => {
