@@ -65,9 +65,9 @@ export class Clients {
       pageSize,
     }
     for (;;) {
-      const promptTokens = 1 + oracle.choose('prompt', oracle.choose('long prompt', 4) === 0 ? window : 12)
-      const n = oracle.choose('n', 4) === 0 ? 2 + oracle.choose('n', 2) : 1
-      const maxOutput = 1 + oracle.choose('output', 7)
+      const promptTokens = 1 + oracle.choose('prompt', oracle.choose('long prompt', 6) === 0 ? window : 9)
+      const n = oracle.choose('n', 5) === 0 ? 2 + oracle.choose('n', 2) : 1
+      const maxOutput = 1 + oracle.choose('output', 6)
       const verdict = judge(limits, { promptTokens, promptTokensIs: 'exact', maxOutput, n })
       if (verdict.kind === 'refused') {
         this.#refused++

@@ -112,7 +112,7 @@ const drawSettings = (oracle: Oracle): SimSettings => {
   const pageSize = 2 + oracle.choose('page size', 3)
   const prefillPages = 4 + oracle.choose('prefill pages', 12)
   return {
-    layers: 1 + oracle.choose('layers', 3),
+    layers: 1 + oracle.choose('layers', 2),
     pageSize,
     prefillPages,
     decodePages: 6 + oracle.choose('decode pages', 24),
@@ -122,7 +122,7 @@ const drawSettings = (oracle: Oracle): SimSettings => {
     window: 24 + oracle.choose('window', 16),
     queuePlaces: 3 + oracle.choose('queue places', 30),
     queueTimeoutMs: 50 + oracle.choose('queue timeout', 2000),
-    requests: LEAST_REQUESTS + oracle.choose('requests', 8),
+    requests: LEAST_REQUESTS + oracle.choose('requests', 4),
   }
 }
 

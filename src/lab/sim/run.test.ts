@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import { type FenceRule, fencesWithout, partialFences } from '../partial-fences.ts'
+import { type CheckerName, type FaultName, runSeed, runSeeds } from './index.ts'
+
+describe('the cluster, simulated', () => {
+  it('stands 200 seeds of faults with every checker watching', () => {
+    const report = runSeeds({ from: 0, seeds: 200 })
+    expect(report.failures).toEqual([])
+    expect(report.events).toBeGreaterThan(200 * 300)
+  })
+
+  it('runs at least 20 requests and 300 events a seed', () => {
+    for (let seed = 1000; seed < 1010; seed++) {
+      const { requests, events } = runSeed(seed)
+      expect(requests).toBeGreaterThanOrEqual(20)
+      expect(events).toBeGreaterThanOrEqual(300)
+    }
+  })
+
+  it('replays a seed event by event, and no two seeds alike', () => {
+    expect(runSeed(7).digest).toBe(runSeed(7).digest)
+    expect(runSeed(7).digest).not.toBe(runSeed(8).digest)
+    expect(runSeeds({ from: 3, seeds: 4 })).toEqual(runSeeds({ from: 3, seeds: 4 }))
+  })
+})
+
+describe('each fence is needed', () => {
+  /** Seeds that fail without a rule, and which checkers say so. */
+  const without = (rule: FenceRule): readonly string[] =>
+    runSeeds({ from: 0, seeds: 40 }, { fences: fencesWithout(rule) }).failures.map((failure) => failure.checker)
+
+  const expectations: readonly [FenceRule, CheckerName][] = [
+    ['R3', 'bound_prompts'],
+    ['R5', 'own_reads'],
+    ['R6', 'fenced_reuse'],
+    ['R8', 'non_interference'],
+    ['R10', 'non_interference'],
+  ]
+  for (const [rule, checker] of expectations) {
+    it(`without ${rule} some seed fails, and ${checker} sees it`, () => {
+      expect(without(rule)).toContain(checker)
+    })
+  }
+
+  it('without R6 answers change, not only bookkeeping', () => {
+    const checkers: CheckerName[] = ['own_reads', 'non_interference']
+    const { failures } = runSeeds(
+      { from: 0, seeds: 60 },
+      { fences: fencesWithout('R5', 'R6'), faults: ['disconnect', 'slowCopy'], checkers },
+    )
+    expect(failures.length).toBeGreaterThan(0)
+  })
+})
+
+describe('rejected but alive: prefill gets one token where a prompt belongs', () => {
+  const faults: FaultName[] = ['placeholder']
+  const checkers: CheckerName[] = ['own_reads', 'non_interference', 'pages_home', 'endings']
+  const underneath: FenceRule[] = ['R6', 'R7', 'R10']
+  const leaks = (...rules: FenceRule[]): number =>
+    runSeeds({ from: 0, seeds: 40 }, { fences: partialFences([...underneath, ...rules]), faults, checkers }).failures
+      .length
+
+  it('reads what others left where nothing looks', () => {
+    expect(leaks()).toBeGreaterThan(0)
+  })
+
+  for (const rule of ['R3', 'R4', 'R5', 'R8'] as const) {
+    it(`is stopped by ${rule} alone`, () => {
+      expect(leaks(rule)).toBe(0)
+    })
+  }
+})
