@@ -1,4 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { attentionCall } from './attention.ts'
+import { instanceSettings, laneAt } from './configure.ts'
+import { poolLayout } from './layout.ts'
+import { instantiate } from './module.ts'
+import { rotaryTable } from './rotary.ts'
 import {
   ALL_CHECKS,
   append,
@@ -10,6 +15,7 @@ import {
   qkvWidth,
   randomFloats,
   shapeOf,
+  THETA,
   testKernels,
   testPool,
 } from './testing/fixtures.ts'
@@ -205,4 +211,46 @@ describe('a fault', () => {
     harm(b)
     expect(step(b).faults.map((fault) => fault.kind)).toEqual([kind])
   })
+
+  it.each([
+    { kind: 'page_tag', harm: (k: PoolKernels) => k.retire(Uint32Array.of(2), 'poison') },
+    { kind: 'unfilled_row', harm: (k: PoolKernels) => k.markFilled(2, LAYER, 15) },
+  ])('is seen in a page that changes after it was judged and before it is read: $kind', ({ kind, harm }) => {
+    const b = bench()
+    const out = new Float32Array(3 * outWidth(SHAPE)).fill(7)
+    const sequences = b.tables.map((table) => append(table, CONTEXT, 1))
+    const attention = interrupted(b.pool, () => harm(b.kernels))
+    const faults = attention(LAYER, sequences, randomFloats(2)(3 * qkvWidth(SHAPE)), out)
+    expect(faults).toEqual([{ sequence: 1, kind, page: 2 }])
+    const width = outWidth(SHAPE)
+    expect(out.subarray(width, 2 * width).every((x) => x === 0)).toBe(true)
+    expect(bits(out.subarray(0, width), out.subarray(2 * width))).toBe(
+      bits(clean.out.subarray(0, width), clean.out.subarray(2 * width)),
+    )
+  })
 })
+
+/** Attention with all checks, as another thread would meet it that acts between the judging and the reading of pages. */
+function interrupted(pool: PoolMemory, act: () => void): PoolKernels['attention'] {
+  const layout = poolLayout(pool.shape)
+  const rotary = rotaryTable({ ropeTheta: THETA, ropeDims: pool.shape.headDim })
+  const wasm = instantiate(pool.memory)
+  const settings = instanceSettings(pool, layout, 3, rotary.floats)
+  wasm.configure(...settings.configure)
+  wasm.useScratch(...settings.useScratch)
+  const plan: typeof wasm.plan = (...job) => {
+    const items = wasm.plan(...job)
+    act()
+    return items
+  }
+  return attentionCall({
+    shape: pool.shape,
+    layout,
+    laneStart: laneAt(layout, 3),
+    checks: ALL_CHECKS,
+    rotary,
+    wasm: { ...wasm, plan },
+    memory: pool.memory,
+    sharedFrom: Number.POSITIVE_INFINITY,
+  })
+}
