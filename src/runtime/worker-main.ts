@@ -4,6 +4,7 @@
  * supervisor starts the next life with a fresh pool.
  */
 import { rmdirSync } from 'node:fs'
+import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import { nodeClock, nodeDigests, nodeRandom } from '../host/node/index.ts'
 import { createPool } from '../kernels/index.ts'
@@ -12,8 +13,11 @@ import type { FromWorker, ToWorker, WorkerInit } from './worker/ipc.ts'
 import { startWorker, type Worker } from './worker/start.ts'
 
 const EXIT_CRASHED = 70
+const PREFILL_NICENESS = 5
 const [role = '', model = ''] = process.argv.slice(2)
 process.title = `bulkhead ${role} ${model}`
+// Where cores are short, answers that stream go before prompts that wait. Set before any other thread is made: they inherit it.
+if (role === 'prefill') setPriority(PREFILL_NICENESS)
 
 let worker: Worker | null = null
 let init: WorkerInit | null = null

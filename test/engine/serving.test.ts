@@ -118,6 +118,14 @@ describe('what cannot be served', () => {
     expect(sockets()).toEqual(found)
   })
 
+  test('a worker that ends without a word stops the start after a few tries', async () => {
+    const models = [await engineModel('tiny')]
+    const workerModule = new URL('./mute-worker.js', import.meta.url)
+    await expect(
+      runtime.startEngine({ models, secrets, telemetry: () => undefined, workerModule }),
+    ).rejects.toMatchObject({ code: 'worker_failed_to_start', message: 'exited with 3' })
+  })
+
   test('a file other than the one that was inspected is refused', async () => {
     const models = [{ ...(await engineModel('tiny')), digest: '00'.repeat(32) }]
     await expect(runtime.startEngine({ models, secrets, telemetry: () => undefined })).rejects.toMatchObject({

@@ -35,10 +35,11 @@ export interface LocalEngineOptions {
   readonly onStep?: (role: WorkerRole) => void
   /** Awaited before each forward pass and before each page crosses, so that people can watch. */
   readonly pace?: (moment: 'pass' | 'page') => Promise<void>
-  /** Rewrites what the router sends, for engines that are wrong on purpose. */
+  /** Rewrites what the router sends and what is computed, for engines that are wrong on purpose. */
   readonly rewrite?: {
     readonly toPrefill?: (message: RouterToPrefill) => RouterToPrefill
     readonly toDecode?: (message: RouterToDecode) => RouterToDecode
+    readonly forward?: (role: WorkerRole, plan: ForwardPlan) => ForwardPlan
   }
 }
 
@@ -132,7 +133,7 @@ interface Leg<Core> {
 }
 
 const startLeg = async <Message, Core extends ForwardReports>(
-  { model, fences, telemetry, onStep, pace }: LocalEngineOptions,
+  { model, fences, telemetry, onStep, pace, rewrite }: LocalEngineOptions,
   role: WorkerRole,
   shape: KernelShape,
   sealKey: Uint8Array,
@@ -156,7 +157,7 @@ const startLeg = async <Message, Core extends ForwardReports>(
   const run = async (plan: ForwardPlan): Promise<void> => {
     if (pace) await pace('pass')
     const started = nodeClock.now()
-    const result = await pass.run(plan, (layer) => core.layerDone(plan.id, layer))
+    const result = await pass.run(rewrite?.forward?.(role, plan) ?? plan, (layer) => core.layerDone(plan.id, layer))
     core.forwardDone(result, (nodeClock.now() - started) / 1_000)
   }
   const core = parts.make({

@@ -33,6 +33,8 @@ export interface UnitOptions {
   readonly notes: (role: WorkerRole, notes: readonly string[]) => void
 }
 
+/** Lives that may end without a word before the first start is given up. */
+const FIRST_TRIES = 3
 const ROLES = ['decode', 'prefill'] as const
 
 /** A pool nobody has used yet. */
@@ -52,6 +54,7 @@ export class ModelUnit {
   readonly #slots: Readonly<Record<WorkerRole, WorkerSlot>>
   readonly #pools: Record<WorkerRole, PoolUse>
   readonly #drills: Record<WorkerRole, DrillResult | null> = { prefill: null, decode: null }
+  #failedTries = 0
   #firstStart: { resolve(): void; reject(error: RuntimeError): void } | null = null
 
   constructor(options: UnitOptions) {
@@ -116,6 +119,16 @@ export class ModelUnit {
     this.#router.close()
   }
 
+  /** Gives the first start up after so many tries; from then on a worker is tried for as long as the engine runs. */
+  #failFirstStart(role: WorkerRole, code: string, reason: string, tries: number): void {
+    if (!this.#firstStart) return
+    this.#failedTries += tries
+    if (this.#failedTries < FIRST_TRIES) return
+    const details = { model: this.#options.model, role, code }
+    this.#firstStart.reject(new RuntimeError({ code: 'worker_failed_to_start', message: reason, details }))
+    this.#firstStart = null
+  }
+
   #slot(role: WorkerRole): WorkerSlot {
     const { model, telemetry, slot, init, notes, pages } = this.#options
     return new WorkerSlot(slot, () => init(role), {
@@ -143,11 +156,11 @@ export class ModelUnit {
         // The router tells of those it knew; one that ended before its hello is told of here.
         if (!wasReady) telemetry({ kind: 'worker_down', role, model, epoch, reason })
         this.#router.dispatch({ kind: 'worker_down', role, epoch, reason })
+        if (!wasReady) this.#failFirstStart(role, 'ended', reason, 1)
       },
       refused: (code, reason) => {
-        const details = { model, role, code }
-        this.#firstStart?.reject(new RuntimeError({ code: 'worker_failed_to_start', message: reason, details }))
-        this.#firstStart = null
+        // It said so itself: another try would say the same.
+        this.#failFirstStart(role, code, reason, FIRST_TRIES)
       },
     })
   }
