@@ -1,5 +1,7 @@
 import type { Command } from './command.ts'
+import { labLeak } from './commands/lab-leak.ts'
+import { labSim } from './commands/lab-sim.ts'
 import { serve } from './commands/serve.ts'
 
 /** Every command, in the order of the overview. */
-export const COMMANDS: readonly Command[] = [serve]
+export const COMMANDS: readonly Command[] = [serve, labLeak, labSim]

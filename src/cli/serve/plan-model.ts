@@ -48,7 +48,7 @@ export async function planModel(wanted: WantedModel, now: () => number): Promise
   const pools = poolVerdict(limits, wanted.onShortPool)
   if (pools.kind === 'refuse') return refused(pools.message)
   const window = effectiveWindow(limits)
-  const text = createTextSide(wanted.id, inspection, window, now)
+  const text = createTextSide(wanted.id, inspection, countingLimit(window), now)
   if (text.kind === 'refused') return refused(text.message)
   const clamped =
     pools.kind === 'clamp'
@@ -64,4 +64,12 @@ export function pageBytes(model: PlannedModel): number {
 
 export function effectiveWindowOf(model: PlannedModel): number {
   return effectiveWindow(model.limits)
+}
+
+/**
+ * Ids after which counting a prompt stops. Well above the window, so that the refusal of a prompt that is somewhat too long
+ * names its real count; bounded, so that a hopeless one costs no more than that.
+ */
+function countingLimit(window: number): number {
+  return Math.max(4 * window, 65_536)
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { nodeClock } from '../../host/node/index.ts'
+import { builtInModel } from '../built-in.ts'
 import { BUILT_IN_MODELS, type Config, type ConfigProblem, loadConfig, type ModelConfig } from '../config/index.ts'
 import { type PlannedModel, planModel } from './plan-model.ts'
 
@@ -25,7 +25,6 @@ export interface ServePlan {
 export type ServePlanResult = ServePlan | { readonly kind: 'refused'; readonly problems: readonly string[] }
 
 const DEFAULT_FILE = 'bulkhead.yaml'
-const builtInFolder = fileURLToPath(new URL('../../../models/', import.meta.url))
 
 /** Everything that can be judged before a process starts or a socket listens; each problem is one line. */
 export async function planServe(
@@ -85,7 +84,5 @@ function defaultModel(): ModelConfig {
 }
 
 function weightsPath(model: ModelConfig, base: string): string {
-  return model.weights.kind === 'built-in'
-    ? `${builtInFolder}${model.weights.name}.gguf`
-    : resolve(base, model.weights.path)
+  return model.weights.kind === 'built-in' ? builtInModel(model.weights.name) : resolve(base, model.weights.path)
 }

@@ -1,6 +1,6 @@
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import type { FenceRule } from '../partial-fences.ts'
-import { ANSWER_TOKENS, type Cast } from './scenario.ts'
+import { ANSWER_TOKENS, type Cast, FIRST_ANSWER_TOKENS } from './scenario.ts'
 import type { Stage, StageReply } from './stage.ts'
 
 /** What came of tenant B's over-long request on one engine. */
@@ -30,7 +30,7 @@ export interface LeakReport {
 export const SINGLE_RULES: readonly FenceRule[] = ['R4', 'R5', 'R8']
 
 /** Pages of decode that were reserved, and pages that ever held rows of the present request, seen from outside. */
-export class PageWatch {
+class PageWatch {
   #reserved = 0
   #arrived = 0
 
@@ -46,11 +46,6 @@ export class PageWatch {
     )
   }
 
-  reset(): void {
-    this.#reserved = 0
-    this.#arrived = 0
-  }
-
   get counts(): Pick<Act, 'pagesReserved' | 'pagesArrived'> {
     return { pagesReserved: this.#reserved, pagesArrived: this.#arrived }
   }
@@ -63,11 +58,13 @@ export async function play(
   watch: PageWatch,
   between: () => Promise<void> = async () => undefined,
 ): Promise<Act> {
-  const first = await stage.ask(cast.a, ANSWER_TOKENS)
+  const first = await stage.ask(cast.a, FIRST_ANSWER_TOKENS)
   if (!textOf(first).includes(cast.a.code)) throw new Error(`tenant A did not get its own code: HTTP ${first.status}`)
   await between()
-  watch.reset()
+  const watch = new PageWatch()
   const seen = stage.events.length
+  const isDecodeStep = (event: TelemetryEvent): boolean => event.kind === 'step' && event.role === 'decode'
+  stage.observe(({ decode }) => watch.see(decode.cells, stage.events.slice(seen).some(isDecodeStep)))
   const reply = await stage.ask(cast.b, ANSWER_TOKENS)
   return { ...actOf(reply, cast), ...watch.counts, caught: caughtIn(stage.events.slice(seen)) }
 }

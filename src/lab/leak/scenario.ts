@@ -8,6 +8,8 @@ export const WINDOW = 128
 /** What prefill holds: 6 pages. */
 export const PREFILL_POOL = 96
 export const ANSWER_TOKENS = 8
+/** Tenant A is given more, so that its rows have been in every page before tenant B comes. */
+export const FIRST_ANSWER_TOKENS = 48
 
 /** The key both tenants stored a code under; each its own code. */
 const KEY = 'K7'
@@ -40,6 +42,6 @@ function tenant(name: Tenant['name'], keys: readonly string[], pick: (n: number)
       Array.from({ length: CODE_LENGTH }, () => CODE_LETTERS[pick(CODE_LETTERS.length)]).join(''),
     ]),
   )
-  const entries = [...codes].map(([key, code]) => `code ${key}=${code} ;`)
+  const entries = keys.map((key) => `code ${key}=${codes.get(key)} ;`)
   return { name, prompt: `${entries.join(' ')} code ${KEY}=`, code: codes.get(KEY)! }
 }

@@ -1,4 +1,4 @@
-import { type LeakReport, PageWatch, play, SINGLE_RULES } from './acts.ts'
+import { type LeakReport, play, SINGLE_RULES } from './acts.ts'
 import { castTenants } from './scenario.ts'
 import { openStage, type StageHost, type StageKind, type StageModel } from './stage.ts'
 
@@ -7,11 +7,9 @@ export async function showLeak(model: StageModel, host: StageHost): Promise<Leak
   const started = host.clock.now()
   const cast = castTenants((n) => host.random.uint32() % n)
   const on = async (which: StageKind) => {
-    const watch = new PageWatch()
     const stage = await openStage(which, model, host)
-    stage.observe(({ decode }) => watch.see(decode.cells))
     try {
-      return await play(stage, cast, watch)
+      return await play(stage, cast)
     } finally {
       await stage.close()
     }

@@ -47,6 +47,9 @@ export interface Stage {
   close(): Promise<void>
 }
 
+/** A free list that works and counts that add up: the engines of 2026 had those, and leaked all the same. */
+const BOOKKEEPING: readonly FenceRule[] = ['R6', 'R7']
+
 const MODEL_ID = 'recall'
 const keyOf = (tenant: Tenant['name']): string => `key-of-${tenant}`
 
@@ -58,16 +61,16 @@ export async function openStage(
 ): Promise<Stage> {
   const events: TelemetryEvent[] = []
   const telemetry = (event: TelemetryEvent): void => void events.push(event)
-  const leak: Placeholders | null = which.kind === 'unguarded' ? rejectedButAlive(PREFILL_POOL, 0) : null
+  const leak: Placeholders | null = which.kind === 'unguarded' ? rejectedButAlive(PREFILL_POOL) : null
   let observer: ((pools: Pools) => void) | null = null
   const pools = (): Pools => engine.models()[0]!.pools
   const engine = await startLocalEngine({
     model: { id: MODEL_ID, ...model.file, prefillPool: PREFILL_POOL, decodePool: WINDOW, pageSize: PAGE_SIZE },
-    fences: which.kind === 'bulkhead' ? fullFences() : partialFences(which.only),
+    fences: which.kind === 'bulkhead' ? fullFences() : partialFences([...BOOKKEEPING, ...which.only]),
     telemetry,
     onStep: () => observer?.(pools()),
     ...(pace === undefined ? {} : { pace }),
-    ...(leak === null ? {} : { rewrite: { toPrefill: leak.toPrefill } }),
+    ...(leak === null ? {} : { rewrite: rewriteOf(leak, which) }),
   })
   const handler = gatewayOf(which, model, host, leak === null ? engine : leak.wrap(engine), telemetry)
   return {
@@ -79,6 +82,11 @@ export async function openStage(
     events,
     close: engine.close,
   }
+}
+
+/** Where R5 is on, a row that stands is not written again, so decode's last prompt row is left as prefill sent it. */
+function rewriteOf({ toPrefill, forward }: Placeholders, which: StageKind): NonNullable<LocalEngineOptions['rewrite']> {
+  return which.kind === 'unguarded' && which.only.includes('R5') ? { toPrefill } : { toPrefill, forward }
 }
 
 /** The unguarded gateway believes what is advertised and never asks for prefill's pool: the mismatch of 2026. */
