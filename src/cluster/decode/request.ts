@@ -1,6 +1,6 @@
 import type { TicketClaims } from '../../admission/index.ts'
 import type { ContractLayout, PageGrant, PageTable } from '../../kv/index.ts'
-import { pageTable, sequencePages } from '../../kv/index.ts'
+import { firstPages, pageTable, sequencePages } from '../../kv/index.ts'
 import type { SamplingParams } from '../../model/index.ts'
 import type { Identity, Lease, ManifestFrame, Reserve } from '../messages.ts'
 import type { Holding } from '../worker/pages.ts'
@@ -34,6 +34,8 @@ export interface DecodeSequence {
   readonly index: number
   readonly grants: readonly PageGrant[]
   readonly table: PageTable
+  /** The first pages of both, as the last step needed them; a step needs one more page only now and then. */
+  visible: { readonly grants: readonly PageGrant[]; readonly table: PageTable }
   /** Tokens drawn so far; also the index of the next. */
   drawn: number
   lastToken: number
@@ -74,10 +76,12 @@ export const newRequest = ({
   delivered: new Delivered(layout.promptPages, layers),
   sequences: Array.from({ length: message.ticket.claims.n }, (_, index) => {
     const grants = sequencePages(layout, index).map((at) => holding.grants[at]!)
+    const table = pageTable(grants)
     return {
       index,
       grants,
-      table: pageTable(grants),
+      table,
+      visible: { grants, table },
       drawn: 0,
       lastToken: -1,
       lastPass: -1,
@@ -88,3 +92,11 @@ export const newRequest = ({
   manifest: null,
   phase: 'filling',
 })
+
+/** The first `pages` pages of a sequence. */
+export const visiblePages = (sequence: DecodeSequence, pages: number): DecodeSequence['visible'] => {
+  if (sequence.visible.grants.length !== pages) {
+    sequence.visible = { grants: sequence.grants.slice(0, pages), table: firstPages(sequence.table, pages) }
+  }
+  return sequence.visible
+}

@@ -40,8 +40,7 @@ export class Stepper {
       if (step.request.phase !== 'running') continue // a fault in an earlier sequence of it has just ended it
       const plan = stepPlan(step, pageSize)
       const fault = checkStep(this.#pages, plan, step, pageSize)
-      if (fault === null)
-        entries.push({ plan, grants: step.sequence.grants.slice(0, plan.table.pages.length), of: step })
+      if (fault === null) entries.push({ plan, grants: step.sequence.visible.grants, of: step })
       else this.#host.fault(step.request, 'R5', fault.code, fault.details.page ?? -1)
     }
     const live = entries.filter((entry) => entry.of.request.phase === 'running')

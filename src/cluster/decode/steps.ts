@@ -1,9 +1,9 @@
 import { pickBatch } from '../../engine/index.ts'
-import { firstPages, type LedgerFault } from '../../kv/index.ts'
+import type { LedgerFault } from '../../kv/index.ts'
 import type { SequencePlan } from '../../model/index.ts'
 import { identityOf } from '../identity.ts'
 import type { WorkerPages } from '../worker/pages.ts'
-import type { DecodeRequest, DecodeSequence } from './request.ts'
+import { type DecodeRequest, type DecodeSequence, visiblePages } from './request.ts'
 
 /** A sequence that takes part in a pass. */
 export interface Step {
@@ -37,7 +37,7 @@ export const stepPlan = ({ request, sequence }: Step, pageSize: number): Sequenc
     tokens: Int32Array.of(first ? request.ids[start]! : sequence.lastToken),
     start,
     write: first ? 'recompute' : 'append',
-    table: firstPages(sequence.table, Math.floor(start / pageSize) + 1),
+    table: visiblePages(sequence, Math.floor(start / pageSize) + 1).table,
     sample: { params: request.sampling, sequence: sequence.index, index: sequence.drawn },
   }
 }

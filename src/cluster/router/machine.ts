@@ -1,4 +1,3 @@
-import { issueTicket, type Ticket, tokenDigest } from '../../admission/index.ts'
 import type { RouterEffect } from '../effects.ts'
 import type { RouterEvent } from '../events.ts'
 import { identityOf } from '../identity.ts'
@@ -7,13 +6,10 @@ import type { DecodeToRouter, Identity, Lease, PrefillToRouter, WorkerHello } fr
 import type { RouterOptions } from '../options.ts'
 import type { EngineEvent, EngineRequest } from '../port.ts'
 import { type Entry, entryIdentity, newEntry } from './entry.ts'
+import { type Failure, failure } from './failure.ts'
+import { ticketOf } from './issue.ts'
 import { FairQueue } from './queue.ts'
 import { type WorkerRole, Workers } from './workers.ts'
-
-type Failure = Extract<EngineEvent, { kind: 'failed' }>['code']
-
-/** A worker is back within two seconds of its end; a place in the queue takes longer. */
-const RETRY_SECONDS = { queue_full: 5, queue_timeout: 5, unavailable: 2, worker_lost: 2 } as const
 
 /**
  * One model's requests between gateway and workers: queue, dispatch, ending. Every submitted request gets exactly one
@@ -68,6 +64,7 @@ export class RouterMachine implements Router {
         if (this.#workers.epoch(event.role) === event.epoch) this.#workerDown(event.role, event.reason)
         break
       case 'tick':
+        this.#timer = null
         this.#expire()
         break
     }
@@ -120,34 +117,11 @@ export class RouterMachine implements Router {
     entry.attempt++
     entry.phase = 'reserving'
     entry.prefilled = false
-    entry.ticket = this.#issue(entry)
+    entry.ticket = ticketOf(entry, this.#options, this.#now)
     const identity = entryIdentity(entry)
     const { ids, sampling, endIds, contract } = entry.request
     this.#workers.take(identity, contract)
     this.#workers.toDecode({ kind: 'reserve', ...identity, ticket: entry.ticket, ids, sampling, endIds })
-  }
-
-  #issue({ request, attempt }: Entry): Ticket {
-    const { model, weights, crypto, ticketLifeMs } = this.#options
-    const { requestId, tenant, ids, contract } = request
-    const { maxOutput, n } = contract
-    const expiresAt = this.#now + ticketLifeMs
-    const digest = tokenDigest(ids, crypto)
-    return issueTicket(
-      {
-        requestId,
-        attempt,
-        tenant,
-        model,
-        weights,
-        promptTokens: ids.length,
-        tokenDigest: digest,
-        maxOutput,
-        n,
-        expiresAt,
-      },
-      crypto,
-    )
   }
 
   #fromDecode(message: Exclude<DecodeToRouter, WorkerHello>): void {
@@ -275,7 +249,7 @@ export class RouterMachine implements Router {
 
   #expire(): void {
     const code = this.#workers.bothUp ? 'queue_timeout' : 'unavailable'
-    for (const entry of this.#queue.overdue(this.#now - this.#options.queueTimeoutMs)) this.#end(entry, failure(code))
+    for (const entry of this.#queue.overdue(this.#options.queueTimeoutMs, this.#now)) this.#end(entry, failure(code))
   }
 
   /** R12: the one ending. The entry is gone before anything else can be said of it. */
@@ -311,9 +285,3 @@ export class RouterMachine implements Router {
     this.#effects.push({ kind: 'deliver', requestId, event })
   }
 }
-
-const failure = (code: Failure): EngineEvent => ({
-  kind: 'failed',
-  code,
-  retryAfterSeconds: code in RETRY_SECONDS ? RETRY_SECONDS[code as keyof typeof RETRY_SECONDS] : null,
-})

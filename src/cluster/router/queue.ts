@@ -60,9 +60,10 @@ export class FairQueue<T extends Waiting> {
     return true
   }
 
-  /** Everyone whose wait began at or before `since`. */
-  overdue(since: number): readonly T[] {
-    return [...this.#lines.values()].flat().filter((one) => one.waitingSince <= since)
+  /** Everyone who has waited for `limit` or longer. */
+  overdue(limit: number, now: number): readonly T[] {
+    // Added and not subtracted, as where the timer is set: rounding must not make a timer go off too early for its own test.
+    return [...this.#lines.values()].flat().filter((one) => one.waitingSince + limit <= now)
   }
 
   /** The earliest beginning of a wait; null if nobody waits. */
