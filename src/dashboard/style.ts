@@ -56,7 +56,7 @@ main { display: grid; gap: 18px; padding-bottom: 48px; }
 .legend li { display: flex; align-items: center; gap: 6px; }
 .legend li.none { opacity: .72; }
 .legend canvas { width: 14px; height: 14px; }
-.legend b { color: var(--text); font-weight: 600; }
+.legend b { color: var(--text); font-weight: 600; min-width: 3.2ch; }
 .outcome { border-left: 3px solid currentColor; padding: 4px 0 4px 14px; display: grid; gap: 4px; }
 .outcome .heading { font-size: 17px; font-weight: 650; }
 .outcome .said { color: var(--text); font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; overflow-wrap: anywhere; }

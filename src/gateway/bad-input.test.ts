@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { field } from './input/fields.ts'
+import { readMessages } from './input/messages.ts'
+import { readPrompt } from './input/prompt.ts'
 import { answering, byteModel, createWorld, errorOf } from './testing/doubles.ts'
 
 const chat = (extra: object = {}): object => ({ model: 'tiny', messages: [{ role: 'user', content: 'hi' }], ...extra })
@@ -226,9 +229,11 @@ describe('bad input gets a clear 400 and reaches no engine', () => {
     })
   })
 
-  it('bytes that are not UTF-8', async () => {
-    const response = await world.send('/v1/completions', { method: 'POST', body: Uint8Array.of(0x7b, 0xff, 0x7d) })
-    expect(await errorOf(response)).toMatchObject({ status: 400, code: 'invalid_json' })
+  it('bytes that are not UTF-8, even where JSON would allow any character', async () => {
+    const [head, tail] = ['{"model":"tiny","prompt":"', '"}'].map((part) => new TextEncoder().encode(part))
+    const body = Uint8Array.from([...(head ?? []), 0xff, ...(tail ?? [])])
+    const error = await errorOf(await world.send('/v1/completions', { method: 'POST', body }))
+    expect(error).toMatchObject({ status: 400, code: 'invalid_json', message: 'The request body is not valid UTF-8.' })
   })
 
   it('no body at all', async () => {
@@ -324,6 +329,17 @@ describe('harmless input is served', () => {
   it('lone surrogates count as U+FFFD', async () => {
     expect((await world.post('/v1/completions', '{"model":"tiny","prompt":"a\\ud800b"}')).status).toBe(200)
     expect(world.engine.submissions.at(-1)?.request.ids).toEqual(Int32Array.of(97, 0xef, 0xbf, 0xbd, 98))
+  })
+
+  it('lone surrogates never get as far as a template or a tokenizer', () => {
+    expect(readPrompt({ prompt: 'a\ud800b\udfffc\ud83d\ude00' })).toBe('a\ufffdb\ufffdc\u{1f600}')
+    const messages = [{ role: 'user', content: '\ud800', name: '\udc00' }]
+    expect(readMessages({ messages })).toEqual([{ role: 'user', content: '\ufffd', name: '\ufffd' }])
+  })
+
+  it('nothing inherited is read as a field', () => {
+    expect(field(Object.create({ n: 8 }) as Record<string, unknown>, 'n')).toBeNull()
+    expect(field({}, 'constructor')).toBeNull()
   })
 
   it('text parts are joined', async () => {

@@ -20,7 +20,6 @@ export type GatewayCode =
   | 'queue_timeout'
   | 'unavailable'
   | 'worker_lost'
-  | 'model_quarantined'
   | 'kv_integrity'
   | 'internal'
 
@@ -55,7 +54,6 @@ const conventions: Readonly<Record<GatewayCode, Convention>> = {
   queue_timeout: notNow,
   unavailable: notNow,
   worker_lost: notNow,
-  model_quarantined: notNow,
   kv_integrity: ourFault,
   internal: ourFault,
 }

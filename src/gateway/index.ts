@@ -1,4 +1,4 @@
-export { type ErrorBody, type ErrorDetails, type GatewayCode, openaiError, statusOf } from './errors.ts'
+export type { ErrorBody, ErrorDetails, GatewayCode } from './errors.ts'
 export { createGateway } from './gateway.ts'
 export { createPromptModel, type PromptModel, prepareTasks } from './input/index.ts'
 export type {

@@ -255,6 +255,7 @@ describe('telemetry', () => {
     await world.post('/v1/completions', { model: 'PROMPT-TEXT', prompt: 'PROMPT-TEXT' })
     await world.send('/PROMPT-TEXT?PROMPT-TEXT')
     await world.send('/health', { method: 'POST' })
+    await world.send('/health', { method: 'PROMPT-TEXT' })
     expect(world.events.length).toBeGreaterThan(5)
     expect(JSON.stringify(world.events)).not.toMatch(/TEXT|key-a/)
   })

@@ -75,10 +75,10 @@ const line = (
 const drawers: Readonly<Record<CellCode, (brush: Brush) => void>> = {
   '.': (brush) => box(brush, null, '#3a4c61'),
   r: (brush) => {
-    box(brush, null, '#7d98b5')
+    box(brush, null, '#566d86')
     const { context, x, y, size } = brush
     const dot = Math.max(1, Math.round(size / 4))
-    context.fillStyle = '#a9c1da'
+    context.fillStyle = '#93abc4'
     context.fillRect(x + Math.round((size - dot) / 2), y + Math.round((size - dot) / 2), dot, dot)
   },
   f: (brush) => {

@@ -12,7 +12,7 @@ const integrity = (rule: string, what: string): ErrorBody =>
 
 /** An engine's failure as the client is told it: integrity and our own faults are 500, "not now" is 503 with advice. */
 export const failureError = (failed: Failed): ErrorBody => {
-  const retryAfterSeconds = failed.retryAfterSeconds ?? 1
+  const retryAfterSeconds = Math.max(1, failed.retryAfterSeconds ?? 1)
   switch (failed.code) {
     case 'kv_integrity':
       return integrity('R5', 'its KV cache failed verification')
