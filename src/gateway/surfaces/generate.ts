@@ -1,7 +1,7 @@
 import { judge } from '../../admission/index.ts'
 import type { Call, GatewayContext } from '../context.ts'
 import { errorResponse } from '../errors.ts'
-import type { Prepared, Surface } from '../input/index.ts'
+import type { Surface } from '../input/index.ts'
 import { prepareCall } from './prepared.ts'
 import { type GenerationPrepared, runExchange } from './run.ts'
 
@@ -14,27 +14,30 @@ const noModel = 'none'
  */
 export const generate = async (context: GatewayContext, call: Call, surface: Surface): Promise<Response> => {
   const prepared = await prepareCall(context, call, surface)
-  const refuse = (error: Extract<Prepared, { kind: 'error' }>): Response => {
-    context.options.telemetry({ kind: 'request_refused', model: error.model ?? noModel, code: error.error.code })
-    return errorResponse(error.error)
+  switch (prepared.kind) {
+    case 'error':
+      context.options.telemetry({
+        kind: 'request_refused',
+        model: prepared.model ?? noModel,
+        code: prepared.error.code,
+      })
+      return errorResponse(prepared.error)
+    case 'tokens':
+      throw new Error('a generation was prepared as a count')
+    case 'generation':
+      return start(context, call, prepared)
   }
-  if (prepared.kind === 'error') return refuse(prepared)
-  if (prepared.kind === 'tokens') throw new Error('a generation was prepared as a count')
-  return start(context, call, prepared)
 }
 
 const start = (context: GatewayContext, call: Call, prepared: GenerationPrepared): Promise<Response> => {
   const { request, ids, complete } = prepared
   const model = context.models.get(request.model)
   if (!model) throw new Error('a request was prepared for a model that is not served')
+  const { maxOutput, n } = request
+  const promptTokensIs = complete ? 'exact' : 'at_least'
   const verdict = judge(
     model.limits,
-    {
-      promptTokens: ids.length,
-      promptTokensIs: complete ? 'exact' : 'at_least',
-      maxOutput: request.maxOutput,
-      n: request.n,
-    },
+    { promptTokens: ids.length, promptTokensIs, maxOutput, n },
     model.defaultMaxTokens,
   )
   return new Promise((respond) => runExchange(context, call, model, prepared, verdict, respond))

@@ -3,12 +3,18 @@ import type { EngineEvent, EngineHandle } from '../../cluster/index.ts'
 import { createDetokenizer, createStopScanner } from '../../text/index.ts'
 import type { Call, GatewayContext } from '../context.ts'
 import { type ErrorBody, errorResponse } from '../errors.ts'
-import { createExchange, type Ending, type ExchangeEffect, type ExchangeEvent, type Usage } from '../exchange/index.ts'
+import {
+  createExchange,
+  type Ending,
+  type ExchangeEffect,
+  type ExchangeEvent,
+  type FinishReason,
+} from '../exchange/index.ts'
 import type { Prepared } from '../input/index.ts'
 import type { GatewayModel } from '../options.ts'
-import { type AnswerTarget, type AnswerWriter, streamedAnswer, wholeAnswer } from '../output/index.ts'
-import type { Grant } from '../tenants/index.ts'
+import { type AnswerWriter, streamedAnswer, wholeAnswer } from '../output/index.ts'
 import { answerFormat } from './answer-format.ts'
+import { openBooks } from './books.ts'
 import { failureError } from './failures.ts'
 import { receipt } from './receipt.ts'
 import { refusalError } from './refusal.ts'
@@ -23,14 +29,13 @@ export const runExchange = (
   context: GatewayContext,
   call: Call,
   model: GatewayModel,
-  prepared: GenerationPrepared,
+  { request, ids }: GenerationPrepared,
   verdict: Verdict,
   respond: (response: Response) => void,
 ): void => {
-  const { options, limiter } = context
-  const { clock, engine, random, telemetry } = options
-  const { request, ids } = prepared
+  const { engine, random } = context.options
   const { signal } = call.request
+  const books = openBooks(context, call, model)
   const exchange = createExchange({
     endIds: model.tokenizer.endIds,
     logprobs: request.topLogprobs !== null,
@@ -38,11 +43,9 @@ export const runExchange = (
     stopScanner: () => createStopScanner(request.stop),
   })
   const queue: ExchangeEvent[] = []
-  const lastToken = new Map<number, number>()
-  const reasons = new Set<string>()
+  const reasons = new Set<FinishReason>()
   let pumping = false
   let handle: EngineHandle | null = null
-  let grant: Grant | null = null
 
   /** One event at a time: an engine may call back while it is still being called. */
   const feed = (event: ExchangeEvent): void => {
@@ -56,57 +59,28 @@ export const runExchange = (
   const onClientGone = (): void => feed({ kind: 'client_gone' })
 
   const onEngine = (event: EngineEvent): void => {
-    if (event.kind === 'token') noteToken(event.sequence)
+    if (event.kind === 'token') books.token(event.sequence)
     feed({ kind: 'engine', event })
   }
 
-  /** Timed when the engine says it, not when it is carried out. */
-  const noteToken = (sequence: number): void => {
-    const now = clock.now()
-    if (lastToken.size === 0)
-      telemetry({ kind: 'first_token', model: model.id, seconds: (now - call.arrivedAt) / 1000 })
-    const before = lastToken.get(sequence)
-    lastToken.set(sequence, now)
-    if (before !== undefined) telemetry({ kind: 'token_gap', model: model.id, seconds: (now - before) / 1000 })
-  }
-
-  const target: AnswerTarget = {
+  const target = {
     format: answerFormat(context, model, request),
-    headers: () => ({
-      'x-bulkhead-receipt': receipt(model, ids.length),
-      ...limiter.headers(call.tenant, clock.now()),
-    }),
+    headers: () => ({ 'x-bulkhead-receipt': receipt(model, ids.length), ...books.rateHeaders() }),
     respond,
   }
   const answer: AnswerWriter = request.stream
     ? streamedAnswer(target, request.includeUsage, onClientGone)
     : wholeAnswer(target, request.n)
 
-  const refuse = (error: ErrorBody): void => {
-    telemetry({ kind: 'request_refused', model: model.id, code: error.code })
-    const pressed = error.code === 'rate_limit_exceeded' || error.code === 'kv_quota_exceeded'
-    respond(errorResponse(error, pressed ? limiter.headers(call.tenant, clock.now()) : {}))
-  }
-
   const submit = (contract: Contract): void => {
     const { temperature, topP, topK, topLogprobs } = request
-    telemetry({
-      kind: 'request_admitted',
-      model: model.id,
-      promptTokens: contract.promptTokens,
-      pages: contract.decodePages,
-    })
+    const sampling = { temperature, topP, topK, topLogprobs, seed: request.seed ?? random.uint32() }
+    const { requestId, tenant } = call
+    const { endIds } = model.tokenizer
+    books.admitted(contract)
     try {
       handle = engine.submit(
-        {
-          requestId: call.requestId,
-          tenant: call.tenant.id,
-          model: model.id,
-          ids,
-          contract,
-          sampling: { temperature, topP, topK, topLogprobs, seed: request.seed ?? random.uint32() },
-          endIds: model.tokenizer.endIds,
-        },
+        { requestId, tenant: tenant.id, model: model.id, ids, contract, sampling, endIds },
         onEngine,
       )
     } catch {
@@ -114,7 +88,10 @@ export const runExchange = (
     }
   }
 
-  const settle = (usage: Usage): void => grant?.settle(usage.promptTokens + usage.completionTokens, clock.now())
+  const refuse = (error: ErrorBody, headers?: Readonly<Record<string, string>>): void => {
+    books.refused(error.code)
+    respond(errorResponse(error, headers))
+  }
 
   const onEnd = (ending: Ending): void => {
     signal.removeEventListener('abort', onClientGone)
@@ -123,25 +100,20 @@ export const runExchange = (
         refuse(refusalError(ending.verdict, request.surface))
         break
       case 'held_back':
-        refuse(ending.error)
+        refuse(ending.error, books.rateHeaders())
         break
-      case 'complete': {
-        settle(ending.usage)
-        const reason = [...reasons].sort().join('+')
-        telemetry({ kind: 'request_finished', model: model.id, reason, outputTokens: ending.usage.completionTokens })
+      case 'complete':
+        books.completed(ending.usage, reasons)
         answer.complete(ending.usage)
         break
-      }
       case 'failed': {
-        settle(ending.usage)
         const error = failureError(ending)
-        telemetry({ kind: 'request_failed', model: model.id, code: error.code })
+        books.failed(ending.usage, error.code)
         answer.fail(error)
         break
       }
       case 'abandoned':
-        settle(ending.usage)
-        telemetry({ kind: 'request_aborted', model: model.id })
+        books.abandoned(ending.usage)
         answer.abandon()
     }
   }
@@ -179,9 +151,6 @@ export const runExchange = (
     return
   }
   signal.addEventListener('abort', onClientGone, { once: true })
-  const { promptTokens, maxOutput, n, decodePages } = verdict.contract
-  const cost = { tokens: promptTokens + maxOutput * n, kvBytes: decodePages * model.pageBytes }
-  const decision = limiter.admit(call.tenant, cost, clock.now())
-  if (decision.kind === 'granted') grant = decision.grant
-  feed(decision.kind === 'granted' ? { kind: 'cleared' } : { kind: 'held_back', error: decision.error })
+  const error = books.reserve(verdict.contract)
+  feed(error === null ? { kind: 'cleared' } : { kind: 'held_back', error })
 }
