@@ -1,5 +1,6 @@
 export {
   type Act,
+  createTheatre,
   isAsClaimed,
   type LeakReport,
   renderLeak,

@@ -1,9 +1,15 @@
-import { nodeClock, nodeDigests, nodeRandom } from '../../host/node/index.ts'
-import { isAsClaimed, renderLeak, type StageModel, showLeak } from '../../lab/index.ts'
+import { loadPage } from '../../dashboard/index.ts'
+import { createPageHandler } from '../../gateway/index.ts'
+import { nodeClock, nodeDigests, nodeRandom, nodeTimers } from '../../host/node/index.ts'
+import { createTheatre, isAsClaimed, renderLeak, type StageModel, showLeak } from '../../lab/index.ts'
 import { inspectModel } from '../../model/index.ts'
+import { listen } from '../../runtime/index.ts'
 import { builtInModel } from '../built-in.ts'
-import { type Command, type CommandInput, noOperands } from '../command.ts'
+import { type Command, type CommandInput, type ExitCode, noOperands, wholeFlag } from '../command.ts'
+import { readPageModule } from '../serve/page.ts'
 import { createTextSide } from '../serve/prompt-model.ts'
+import { makeKey } from '../serve/state.ts'
+import { untilSignal } from '../signals.ts'
 
 const NARROW = 80
 const WIDE = 120
@@ -13,17 +19,57 @@ export const labLeak: Command = {
   summary: 'show the fault of 2026 on an unguarded engine, and its end on Bulkhead',
   options: {
     json: { type: 'boolean', help: 'the report as JSON' },
+    page: {
+      type: 'boolean',
+      help: 'play it slowly on the operator\u2019s page and print its address; ends with Ctrl-C',
+    },
+    port: { type: 'string', value: 'PORT', help: 'with --page: port to listen on; default 0, a free one' },
   },
-  examples: ['bulkhead lab leak', 'bulkhead lab leak --json', 'npm run leak'],
+  examples: ['bulkhead lab leak', 'bulkhead lab leak --json', 'npm run leak', 'npm run leak -- --page'],
   run: async (input) => {
     noOperands(labLeak, input)
     const model = await stageModel()
+    if (input.flags.page === true) {
+      return playOnPage(input, model, wholeFlag(input, 'port', { min: 0, max: 65_535, absent: 0 }))
+    }
     const host = { clock: nodeClock, random: nodeRandom, sha256: nodeDigests.sha256 }
     input.err('bulkhead: five engines play the same request …\n')
     const report = await showLeak(model, host)
     input.out(input.flags.json === true ? `${JSON.stringify(report)}\n` : renderLeak(report, lookOf(input)))
     return isAsClaimed(report) ? 0 : 1
   },
+}
+
+/** Slow enough to follow with the eye. */
+const BEAT_MS = 350
+const INTERMISSION_MS = 12_000
+
+async function playOnPage(input: CommandInput, model: StageModel, port: number): Promise<ExitCode> {
+  const host = { clock: nodeClock, random: nodeRandom, sha256: nodeDigests.sha256, timers: nodeTimers }
+  const theatre = createTheatre({ model, host, beat: BEAT_MS })
+  const key = makeKey('page', nodeRandom)
+  const server = await listen({
+    host: '127.0.0.1',
+    port,
+    handler: createPageHandler({
+      adminKeys: [nodeDigests.sha256(new TextEncoder().encode(key))],
+      sha256: nodeDigests.sha256,
+      page: await loadPage(readPageModule),
+      feed: theatre,
+    }),
+  })
+  input.out(`page: ${server.url}/#key=${key}\n`)
+  input.err('bulkhead: plays again and again; Ctrl-C ends it\n')
+  let ended = false
+  const signalled = untilSignal().then(() => {
+    ended = true
+  })
+  while (!ended) {
+    await theatre.playOnce()
+    await Promise.race([signalled, new Promise((resolve) => setTimeout(resolve, INTERMISSION_MS).unref())])
+  }
+  await server.stop(0)
+  return 0
 }
 
 async function stageModel(): Promise<StageModel> {

@@ -6,6 +6,7 @@ import { greeting } from '../serve/greeting.ts'
 import { planServe, type ServePlan } from '../serve/plan.ts'
 import { effectiveWindowOf } from '../serve/plan-model.ts'
 import { defaultStateDirectory, type RunningServer, startServer } from '../serve/start.ts'
+import { untilSignal } from '../signals.ts'
 
 const GRACE_MS = 5_000
 
@@ -124,17 +125,4 @@ function startProblem(error: unknown, plan: ServePlan): string {
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL')
     return `cannot listen on ${host}:${port} (${code}); choose another with --host and --port`
   return error instanceof Error ? error.message : String(error)
-}
-
-/** The first SIGINT or SIGTERM; a second one ends the process at once, as the system does by default. */
-function untilSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = (): void => {
-      process.off('SIGINT', stop)
-      process.off('SIGTERM', stop)
-      resolve()
-    }
-    process.on('SIGINT', stop)
-    process.on('SIGTERM', stop)
-  })
 }

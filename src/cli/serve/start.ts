@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createServeFeed, loadPage } from '../../dashboard/index.ts'
 import { createGateway, type GatewayModel, type Tenant } from '../../gateway/index.ts'
@@ -16,6 +15,7 @@ import { type EngineModel, type HttpServer, listen, startEngine } from '../../ru
 import { createRecorder, type LogRecord, logRecord, type TelemetryEvent } from '../../telemetry/index.ts'
 import type { Config } from '../config/index.ts'
 import { offloadModule } from './offload-entry.ts'
+import { readPageModule } from './page.ts'
 import type { ServePlan } from './plan.ts'
 import { effectiveWindowOf, type PlannedModel, pageBytes } from './plan-model.ts'
 import { makeKey, openState, type ServerState } from './state.ts'
@@ -104,11 +104,6 @@ export async function startServer(
     await end(null, 0)
     throw error
   }
-}
-
-/** The page's modules stand compiled beside the dashboard's. */
-function readPageModule(name: string): Promise<string> {
-  return readFile(new URL(`../../dashboard/page/${name}.js`, import.meta.url), 'utf8')
 }
 
 function secretOf(config: Config, state: ServerState): Uint8Array {

@@ -34,16 +34,13 @@ class PageWatch {
   #reserved = 0
   #arrived = 0
 
-  /** `cells`: the decode pool as the operator's page shows it. */
-  see(cells: string): void {
-    this.#reserved = Math.max(
-      this.#reserved,
-      count(cells, (cell) => cell !== '.'),
-    )
-    this.#arrived = Math.max(
-      this.#arrived,
-      count(cells, (cell) => cell === 'f' || cell === 's'),
-    )
+  /** `cells`: the decode pool as the operator's page shows it. Once decode has stepped, a page with rows proves no arrival. */
+  see(cells: string, decodeHasStepped: boolean): void {
+    const reserved = count(cells, (cell) => cell !== '.')
+    this.#reserved = Math.max(this.#reserved, reserved)
+    if (decodeHasStepped) return
+    const withRows = count(cells, (cell) => cell === 'f' || cell === 's')
+    this.#arrived = Math.max(this.#arrived, withRows)
   }
 
   get counts(): Pick<Act, 'pagesReserved' | 'pagesArrived'> {
@@ -51,20 +48,25 @@ class PageWatch {
   }
 }
 
+export interface PlayHooks {
+  /** After tenant A was served, before tenant B's request. */
+  readonly beforeB?: () => Promise<void>
+  /** After every step of either worker. */
+  readonly onSee?: () => void
+}
+
 /** Tenant A asks for its code and gets it; then tenant B sends the over-long prompt. */
-export async function play(
-  stage: Stage,
-  cast: Cast,
-  watch: PageWatch,
-  between: () => Promise<void> = async () => undefined,
-): Promise<Act> {
+export async function play(stage: Stage, cast: Cast, hooks: PlayHooks = {}): Promise<Act> {
   const first = await stage.ask(cast.a, FIRST_ANSWER_TOKENS)
   if (!textOf(first).includes(cast.a.code)) throw new Error(`tenant A did not get its own code: HTTP ${first.status}`)
-  await between()
+  await hooks.beforeB?.()
   const watch = new PageWatch()
   const seen = stage.events.length
   const isDecodeStep = (event: TelemetryEvent): boolean => event.kind === 'step' && event.role === 'decode'
-  stage.observe(({ decode }) => watch.see(decode.cells, stage.events.slice(seen).some(isDecodeStep)))
+  stage.observe(({ decode }) => {
+    watch.see(decode.cells, stage.events.slice(seen).some(isDecodeStep))
+    hooks.onSee?.()
+  })
   const reply = await stage.ask(cast.b, ANSWER_TOKENS)
   return { ...actOf(reply, cast), ...watch.counts, caught: caughtIn(stage.events.slice(seen)) }
 }
