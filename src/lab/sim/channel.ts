@@ -48,6 +48,7 @@ export class TransferChannel {
     if (oracle.chance('misnamed frame', faults.misnamedFrame)) sent = { ...sent, attempt: sent.attempt + 1 }
     if (oracle.chance('corrupt frame', faults.corruptFrame)) payload = this.#corrupt(payload)
     if (frame.rows > 1 && oracle.chance('short frame', faults.shortFrame)) sent = { ...sent, rows: frame.rows - 1 }
+    if (oracle.chance('wild frame', faults.wildFrame)) sent = this.#wild(sent)
     const deliver = (): void => this.#decode.page(sent, payload)
     const late = oracle.chance('late frame', faults.lateFrame)
     this.#send(deliver, late ? 60 : 2, oracle.chance('overtaking frame', faults.overtakingFrame))
@@ -64,6 +65,18 @@ export class TransferChannel {
 
   #send(deliver: () => void, longest: number, overtaking: boolean): void {
     if (this.#open) this.#forth.send(this.#context.delay('frame', longest), deliver, overtaking)
+  }
+
+  #wild(frame: PageFrame): PageFrame {
+    const beyond = 1 + this.#context.oracle.choose('how far', 1000)
+    switch (this.#context.oracle.choose('which bound', 3)) {
+      case 0:
+        return { ...frame, layer: this.#context.settings.layers - 1 + beyond }
+      case 1:
+        return { ...frame, ordinal: this.#context.settings.window + beyond }
+      default:
+        return { ...frame, rows: this.#context.settings.pageSize + beyond }
+    }
   }
 
   #corrupt(bytes: RowBytes): RowBytes {

@@ -1,62 +1,61 @@
 import { judge, type ModelLimits } from '../../admission/index.ts'
 import type { EngineEvent, EngineRequest } from '../../cluster/index.ts'
+import { createExchange, type Exchange, type ExchangeEffect, type ExchangeEvent } from '../../gateway/index.ts'
+import { createStopScanner } from '../../text/index.ts'
 import type { SimCluster } from './cluster.ts'
 import type { SimContext } from './context.ts'
 import { VOCAB } from './model.ts'
+import { letterDetokenizer, letterOf } from './text.ts'
 
 const TENANTS = ['a', 'b', 'c'] as const
+const END_IDS = [0, 1, 2]
 
-/** Three tenants that send admitted requests, read their answers, stop some of them and go away from others. */
+interface Client {
+  readonly exchange: Exchange
+  /** As it is handed to the engine, but for the contract, which is the exchange's to give. */
+  readonly wanted: Omit<EngineRequest, 'contract'>
+}
+
+/** Three tenants: each request is an exchange, as in the gateway, with the cluster behind it and somebody reading in front. */
 export class Clients {
   readonly #context: SimContext
   readonly #cluster: () => SimCluster
-  readonly #live = new Map<string, { readonly n: number }>()
+  /** Requests with the engine; an exchange may have ended before its request has. */
+  readonly #live = new Map<string, Client>()
   #made = 0
-  #refused = 0
 
   constructor(context: SimContext, cluster: () => SimCluster) {
     this.#context = context
     this.#cluster = cluster
   }
 
-  get refused(): number {
-    return this.#refused
-  }
-
+  /** Requests the engine has not ended. */
   get live(): number {
     return this.#live.size
   }
 
-  /** Makes requests until one is admitted, and submits it. A refused one is a verdict and nothing else (R1). */
+  /** Sends requests until one reaches the engine: refused ones and held back ones are answered and no more (R1, R13). */
   submitOne(): void {
-    const request = this.#admitted()
-    this.#live.set(request.requestId, { n: request.contract.n })
-    this.#context.tell('submitted', (checker) => checker.submitted(request))
-    this.#cluster().submit(request)
+    const before = this.#made
+    while (!this.#request()) if (this.#made - before > 1000) throw new Error('nothing is ever admitted')
   }
 
   deliver(requestId: string, event: EngineEvent): void {
+    const client = this.#live.get(requestId)
+    if (client === undefined) return
     if (event.kind === 'done' || event.kind === 'failed') this.#live.delete(requestId)
-    if (event.kind !== 'token' || !this.#context.oracle.chance('stop string', this.#context.faults.stopString)) return
-    // As the gateway does: the answer to a token, and not from within its delivery.
-    this.#context.world.after(this.#context.delay('stop string found', 1), () => {
-      if (!this.#live.has(requestId)) return
-      this.#context.tell('stopped', (checker) => checker.stopped(requestId, event.sequence))
-      this.#cluster().finishSequence(requestId, event.sequence)
-    })
+    this.#step(client, { kind: 'engine', event })
   }
 
   /** One of those who wait goes away. */
   disconnectOne(): void {
-    const waiting = [...this.#live.keys()]
+    const waiting = [...this.#live.values()].filter((client) => client.exchange.state() !== 'ended')
     if (waiting.length === 0) return
-    const requestId = waiting[this.#context.oracle.choose('who goes', waiting.length)]!
-    this.#context.tell('stopped', (checker) => checker.stopped(requestId, null))
-    this.#cluster().abort(requestId)
+    this.#step(waiting[this.#context.oracle.choose('who goes', waiting.length)]!, { kind: 'client_gone' })
   }
 
-  #admitted(): EngineRequest {
-    const { oracle, settings } = this.#context
+  #request(): boolean {
+    const { oracle, settings, faults } = this.#context
     const { window, prefillPages, decodePages, pageSize } = settings
     const limits: ModelLimits = {
       advertisedWindow: window,
@@ -64,27 +63,89 @@ export class Clients {
       decodePool: decodePages * pageSize,
       pageSize,
     }
-    for (;;) {
-      const promptTokens = 1 + oracle.choose('prompt', oracle.choose('long prompt', 6) === 0 ? window : 9)
-      const n = oracle.choose('n', 5) === 0 ? 2 + oracle.choose('n', 2) : 1
-      const maxOutput = 1 + oracle.choose('output', 6)
-      const verdict = judge(limits, { promptTokens, promptTokensIs: 'exact', maxOutput, n })
-      if (verdict.kind === 'refused') {
-        this.#refused++
-        continue
+    const promptTokens = 1 + oracle.choose('prompt', oracle.choose('long prompt', 6) === 0 ? window : 9)
+    const n = oracle.choose('n', 5) === 0 ? 2 + oracle.choose('n', 2) : 1
+    const maxOutput = 1 + oracle.choose('output', 6)
+    const stops = oracle.chance('stop strings', faults.stopString) ? this.#stops() : []
+    const wanted = this.#wanted(promptTokens)
+    const exchange = createExchange({
+      endIds: END_IDS,
+      logprobs: false,
+      detokenizer: letterDetokenizer,
+      stopScanner: () => createStopScanner(stops),
+    })
+    const client = { exchange, wanted }
+    const verdict = judge(limits, { promptTokens, promptTokensIs: 'exact', maxOutput, n })
+    this.#context.tell('asked', (checker) => checker.asked(wanted, { maxOutput, n }, stops))
+    this.#step(client, { kind: 'verdict', verdict })
+    if (exchange.state() === 'ended') return false
+    if (oracle.chance('rate limit', faults.heldBack)) this.#step(client, { kind: 'held_back', error: RATE_LIMITED })
+    else this.#step(client, { kind: 'cleared' })
+    return this.#live.has(wanted.requestId)
+  }
+
+  #step(client: Client, event: ExchangeEvent): void {
+    const effects = client.exchange.step(event)
+    this.#context.record('exchange', event, effects)
+    for (const effect of effects) this.#execute(client, effect)
+  }
+
+  #execute(client: Client, effect: ExchangeEffect): void {
+    const { requestId } = client.wanted
+    const context = this.#context
+    switch (effect.kind) {
+      case 'submit': {
+        const request = { ...client.wanted, contract: effect.contract }
+        this.#live.set(requestId, client)
+        context.tell('submitted', (checker) => checker.submitted(request))
+        // As everywhere: what an effect causes is stepped later, never from within a step.
+        context.world.after(0, () => this.#cluster().submit(request))
+        break
       }
-      // Prompts share beginnings across tenants, so that only ownership tells their pages apart.
-      const base = oracle.choose('prompt family', 3)
-      const cut = oracle.choose('own part', 6)
-      return {
-        requestId: `r${this.#made++}`,
-        tenant: TENANTS[oracle.choose('tenant', TENANTS.length)]!,
-        model: 'sim',
-        ids: Int32Array.from({ length: promptTokens }, (_, i) => (i < cut ? base : oracle.choose('id', VOCAB))),
-        contract: verdict.contract,
-        sampling: { temperature: 1, topP: 1, topK: 0, seed: oracle.choose('seed', 1000), topLogprobs: null },
-        endIds: [0, 1, 2],
-      }
+      case 'abort':
+        context.tell('stopped', (checker) => checker.stopped(requestId, null))
+        context.world.after(0, () => this.#cluster().abort(requestId))
+        break
+      case 'finish_sequence':
+        context.tell('stopped', (checker) => checker.stopped(requestId, effect.sequence))
+        context.world.after(0, () => this.#cluster().finishSequence(requestId, effect.sequence))
+        break
+      case 'begin':
+      case 'text':
+      case 'finish':
+      case 'end':
+        context.check('answered', (checker) => checker.answered(requestId, effect))
+        break
     }
   }
+
+  #wanted(promptTokens: number): Client['wanted'] {
+    const { oracle } = this.#context
+    // Prompts share beginnings across tenants, so that only ownership tells their pages apart.
+    const base = oracle.choose('prompt family', 3)
+    const cut = oracle.choose('own part', 6)
+    return {
+      requestId: `r${this.#made++}`,
+      tenant: TENANTS[oracle.choose('tenant', TENANTS.length)]!,
+      model: 'sim',
+      ids: Int32Array.from({ length: promptTokens }, (_, i) => (i < cut ? base : oracle.choose('id', VOCAB))),
+      sampling: { temperature: 1, topP: 1, topK: 0, seed: oracle.choose('seed', 1000), topLogprobs: null },
+      endIds: END_IDS,
+    }
+  }
+
+  /** A few letters, so that some answer soon has one, and a pair, so that text is held back. */
+  #stops(): string[] {
+    const { oracle } = this.#context
+    const letter = (): string => letterOf(oracle.choose('stop letter', VOCAB))
+    return [...Array.from({ length: 12 }, letter), letter() + letter()].slice(0, 1 + oracle.choose('stops', 13))
+  }
 }
+
+const RATE_LIMITED = {
+  code: 'rate_limit_exceeded',
+  message: 'too many requests',
+  param: null,
+  details: null,
+  retryAfterSeconds: 1,
+} as const

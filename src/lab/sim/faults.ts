@@ -4,8 +4,10 @@ import type { Oracle } from './oracle.ts'
 export interface FaultProfile {
   /** Per step of any machine: some client goes away. */
   readonly disconnect: number
-  /** Per token delivered: the gateway finds a stop string. */
+  /** Per request: it has stop strings, which the gateway finds in the text. */
   readonly stopString: number
+  /** Per request: its tenant's rates hold it back. */
+  readonly heldBack: number
   /** Per step of any machine. */
   readonly crashPrefill: number
   readonly crashDecode: number
@@ -16,6 +18,8 @@ export interface FaultProfile {
   readonly overtakingFrame: number
   readonly corruptFrame: number
   readonly shortFrame: number
+  /** It names a page, layer or row that does not exist. */
+  readonly wildFrame: number
   readonly misroutedFrame: number
   readonly misnamedFrame: number
   /** Per forward pass. */
@@ -33,7 +37,8 @@ export interface FaultProfile {
 /** What a seed may draw at most for each rate. */
 const HIGHEST: FaultProfile = {
   disconnect: 0.02,
-  stopString: 0.1,
+  stopString: 0.5,
+  heldBack: 0.2,
   crashPrefill: 0.002,
   crashDecode: 0.002,
   cutChannel: 0.003,
@@ -42,6 +47,7 @@ const HIGHEST: FaultProfile = {
   overtakingFrame: 0.05,
   corruptFrame: 0.02,
   shortFrame: 0.01,
+  wildFrame: 0.01,
   misroutedFrame: 0.02,
   misnamedFrame: 0.02,
   swappedRows: 0.03,

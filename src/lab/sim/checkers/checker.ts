@@ -1,4 +1,5 @@
 import type { EngineEvent, EngineRequest } from '../../../cluster/index.ts'
+import type { ExchangeEffect } from '../../../gateway/index.ts'
 import type { Role } from '../../../telemetry/index.ts'
 
 /** One worker in one of its lives. */
@@ -33,7 +34,16 @@ export interface Checker {
   counts?(life: Life, counts: SimCounts): string | null
   /** A worker has taken a request on, with these ids. */
   accepted?(life: Life, requestId: string, attempt: number, ids: Int32Array): string | null
+  /** A request reached the gateway. */
+  asked?(
+    wanted: Omit<EngineRequest, 'contract'>,
+    demand: { readonly maxOutput: number; readonly n: number },
+    stops: readonly string[],
+  ): void
+  /** It was admitted and handed to the engine. */
   submitted?(request: EngineRequest): void
+  /** Something left for the client. */
+  answered?(requestId: string, effect: ExchangeEffect): string | null
   /** The gateway asked for the end, of the request or of one sequence. */
   stopped?(requestId: string, sequence: number | null): void
   delivered?(requestId: string, event: EngineEvent): string | null

@@ -1,4 +1,5 @@
 import { boundPrompts } from './admission.ts'
+import { clientAnswers } from './answers.ts'
 import type { Checker } from './checker.ts'
 import { conservation } from './conservation.ts'
 import { endings } from './endings.ts'
@@ -19,6 +20,7 @@ const checkers = {
   endings,
   pages_home: pagesHome,
   non_interference: nonInterference,
+  client_answers: clientAnswers,
 } as const
 
 export type CheckerName = keyof typeof checkers
