@@ -63,6 +63,9 @@ export const listen = async (options: ListenOptions): Promise<HttpServer> => {
     // Judged with everything else about the head, in one place and one error shape.
     requireHostHeader: false,
     highWaterMark: 64 * 2 ** 10,
+    // A client that vanished without a word is found out even while nothing is sent to it.
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
   })
   server.maxHeadersCount = 0
   server.maxConnections = limits.connections

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { createRestartPolicy } from './restarts.ts'
 
-test('a worker that served comes back at once, and within a second however often it is killed', () => {
+test('a worker that served comes back at once, and soon however often it is killed', () => {
   const policy = createRestartPolicy()
   const delays = Array.from({ length: 30 }, () => policy.next({ wasReady: true, livedMs: 500 }))
-  expect(delays.slice(0, 3)).toEqual([0, 0, 0])
-  expect(Math.max(...delays)).toBe(1_000)
+  expect(Math.max(...delays.slice(0, 10))).toBe(0)
+  expect(Math.max(...delays)).toBe(500)
 })
 
 test('a worker that never comes up is tried ever less often', () => {

@@ -1,5 +1,5 @@
 import { unlinkSync } from 'node:fs'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net'
 import type { Random } from '../../host/index.ts'
 import { type LinkEvents, type LinkOptions, LinkProtocol, type LinkViolation } from './protocol.ts'
 
@@ -29,6 +29,8 @@ export interface Endpoint {
 }
 
 const RETRY_MS = 40
+/** Pages that may stand outside the pool on their way to the channel; more wait inside it. */
+const SEND_AHEAD_BYTES = 2 ** 20
 const STRANGERS = 8
 
 /** Decode's end. A proved new connection replaces the one before: a restarted prefill is not kept waiting by its own ghost. */
@@ -76,7 +78,7 @@ export const connectLink = (options: EndpointOptions, events: EndpointEvents): E
   let timer: NodeJS.Timeout | null = null
   const dial = (): void => {
     if (closed) return
-    const socket = connect(options.path)
+    const socket = connect({ path: options.path, highWaterMark: SEND_AHEAD_BYTES } as NetConnectOpts)
     current = socket
     socket.once('close', () => {
       timer = setTimeout(dial, RETRY_MS)
@@ -149,9 +151,15 @@ const attach = (
       events.up(peer)
     },
   }
-  const protocol = new LinkProtocol({ ...options, nonce: options.random.bytes(32) }, own, (bytes) =>
-    socket.write(bytes),
-  )
+  // Frames of one turn leave in one system call.
+  const write = (bytes: Uint8Array): boolean => {
+    if (socket.writableCorked === 0) {
+      socket.cork()
+      process.nextTick(() => socket.uncork())
+    }
+    return socket.write(bytes)
+  }
+  const protocol = new LinkProtocol({ ...options, nonce: options.random.bytes(32) }, own, write)
   socket.on('connect', () => protocol.start())
   socket.on('data', (chunk: Buffer) => {
     if (socket.destroyed) return

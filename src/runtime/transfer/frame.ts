@@ -17,7 +17,7 @@ export const TAG_BYTES = 16
 export const HEADER_LIMIT = 1024
 const TEXT_LIMIT = 256
 
-export const FRAME_TYPES = { hello: 1, proof: 2, page: 16, manifest: 17, leaseClosed: 18 } as const
+export const FRAME_TYPES = { hello: 1, proof: 2, page: 16, manifest: 17, leaseClosed: 18, joined: 19 } as const
 export type FrameType = (typeof FRAME_TYPES)[keyof typeof FRAME_TYPES]
 
 /** A frame cut out of the byte stream, not yet believed. Views are good only until the parser's callback returns. */

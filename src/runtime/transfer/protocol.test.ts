@@ -10,6 +10,23 @@ describe('handshake', () => {
   test('both sides come up once', () => {
     const { from, to } = joined()
     expect([from.heard.ups, to.heard.ups, from.protocol.up, to.protocol.up]).toEqual([1, 1, true, true])
+    expect([from.heard.joins, to.heard.joins]).toEqual([1, 1])
+  })
+
+  test('decode is up before prefill, and each knows when the other is', () => {
+    const from = side(optionsOf('prefill'))
+    const to = side(optionsOf('decode'))
+    const state = (): unknown[] => [from.protocol.up, from.heard.joins, to.protocol.up, to.heard.joins]
+    from.protocol.start()
+    to.protocol.receive(from.take())
+    from.protocol.receive(to.take())
+    expect(state()).toEqual([false, 0, false, 0])
+    to.protocol.receive(from.take())
+    expect(state()).toEqual([false, 0, true, 0])
+    from.protocol.receive(to.take())
+    expect(state()).toEqual([true, 1, true, 0])
+    to.protocol.receive(from.take())
+    expect(state()).toEqual([true, 1, true, 1])
   })
 
   test('the proof of another key is refused by either side', () => {
@@ -152,7 +169,10 @@ describe('frames', () => {
     ] as const
     for (const [violation, type, header] of cases) {
       const { to } = joined()
-      expect(to.protocol.receive(createSealer(keys.send, nodeDigests)(type, header, 0))).toBe(violation)
+      const seal = createSealer(keys.send, nodeDigests)
+      // The first number went to the frame that joined.
+      seal(FRAME_TYPES.joined, new Uint8Array(0), 0)
+      expect(to.protocol.receive(seal(type, header, 0))).toBe(violation)
       expect([to.heard.pages, to.heard.manifests]).toEqual([[], []])
     }
   })

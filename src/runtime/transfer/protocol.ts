@@ -39,8 +39,10 @@ export type LinkViolation =
   | 'wrong_payload_length'
 
 export interface LinkEvents {
-  /** Both sides have proved the link key and agree on model, weights, shape and layout. */
+  /** Both sides have proved the link key and agree on model, weights, shape and layout. Decode is up before prefill. */
   up(peer: LinkHello): void
+  /** The other side is up too: whoever hears of this side from now on may use the link from both ends. */
+  joined(): void
   /** `rows` is a view that is good until this returns. */
   page(frame: PageFrame, rows: Uint8Array): void
   manifest(frame: ManifestFrame): void
@@ -56,7 +58,7 @@ export interface LinkOptions {
   readonly nonce: Uint8Array
 }
 
-type Phase = 'hello' | 'proof' | 'up' | 'over'
+type Phase = 'hello' | 'proof' | 'joining' | 'up' | 'over'
 
 /**
  * One side of one transfer connection, bytes in and bytes out. Whatever arrives, `receive` does not throw and calls an event
@@ -72,6 +74,7 @@ export class LinkProtocol {
   #peerHello: Uint8Array = new Uint8Array(0)
   #peer: LinkHello | null = null
   #phase: Phase = 'hello'
+  #joined = false
   #violation: LinkViolation | null = null
   #seal: ReturnType<typeof createSealer> | null = null
   #open: ReturnType<typeof createOpener> | null = null
@@ -90,6 +93,11 @@ export class LinkProtocol {
 
   get up(): boolean {
     return this.#phase === 'up'
+  }
+
+  /** Sends what is sealed and has no content. */
+  #sendJoined(): void {
+    this.#write(this.#sealed(FRAME_TYPES.joined, new Uint8Array(0), 0))
   }
 
   /** Prefill speaks first; decode shows nothing before it has seen a hello. */
@@ -143,8 +151,10 @@ export class LinkProtocol {
         return this.#takeHello(frame)
       case 'proof':
         return this.#takeProof(frame)
+      case 'joining':
+        return this.#takeJoined(frame)
       case 'up':
-        return this.#takeSealed(frame)
+        return this.#joined ? this.#takeSealed(frame) : this.#takeJoined(frame)
       case 'over':
         return 'unexpected_frame'
     }
@@ -176,9 +186,29 @@ export class LinkProtocol {
     const keys = sessionKeys(digests, linkKey, own.role, prefillHello, decodeHello)
     this.#seal = createSealer(keys.send, digests)
     this.#open = createOpener(keys.receive, digests)
-    if (own.role === 'prefill') this.#writePlain(FRAME_TYPES.proof, proofHeader(this.#proofOf('prefill')))
+    if (own.role === 'prefill') {
+      this.#writePlain(FRAME_TYPES.proof, proofHeader(this.#proofOf('prefill')))
+      this.#phase = 'joining'
+      return null
+    }
     this.#phase = 'up'
     this.#events.up(this.#peer!)
+    this.#sendJoined()
+    return null
+  }
+
+  /** Decode says so when it is up; prefill is up when it has heard it, and says so in turn. */
+  #takeJoined(frame: RawFrame): LinkViolation | null {
+    const opened = this.#open!(frame)
+    if (opened !== 'ok') return opened
+    if (frame.type !== FRAME_TYPES.joined || frame.header.length + frame.payload.length > 0) return 'unexpected_frame'
+    this.#joined = true
+    if (this.#phase === 'joining') {
+      this.#phase = 'up'
+      this.#sendJoined()
+      this.#events.up(this.#peer!)
+    }
+    this.#events.joined()
     return null
   }
 

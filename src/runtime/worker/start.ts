@@ -8,6 +8,7 @@ import {
   type PrefillToRouter,
   type RouterToDecode,
   type RouterToPrefill,
+  type WorkerHello,
   type WorkerOptions,
 } from '../../cluster/index.ts'
 import type { Clock, DigestTools, Random } from '../../host/index.ts'
@@ -16,7 +17,7 @@ import { connectLink, type EndpointEvents, listenForLink, removeStaleSocket } fr
 import { createDecodeCore } from './decode-core.ts'
 import { type ForwardThread, startForwardThread } from './forward-client.ts'
 import type { FromWorker, WorkerInit } from './ipc.ts'
-import { createOutbox } from './outbox.ts'
+import { createOutbox, type Outbox } from './outbox.ts'
 import type { ForwardReports, WorkerPorts } from './ports.ts'
 import { createPrefillCore } from './prefill-core.ts'
 
@@ -86,14 +87,18 @@ interface Parts {
 
 const portsOf = <Message extends PrefillToRouter | DecodeToRouter>(
   { init, outside, kernels, forward }: Parts,
-  outbox: ReturnType<typeof createOutbox>,
+  outbox: Outbox,
+  hello: HeldHello,
 ): WorkerPorts<Message> => ({
   now: outside.clock.now,
   digests: outside.digests,
   kernels,
   poolPages: init.shape.pages,
   forward: (plan) => forward.run(plan),
-  send: (message) => outbox.send(message),
+  send: (message) => {
+    if (message.kind === 'hello') hello.hold(message)
+    else outbox.send(message)
+  },
   telemetry: (event) => outbox.telemetry(event),
   idle: () => outbox.flush(),
 })
@@ -105,15 +110,14 @@ const startPrefill = async (parts: Parts): Promise<Worker> => {
     chunkRows: init.chunkRows,
     layerBudgetSeconds: init.layerBudgetSeconds,
   })
-  const outbox = createOutbox(outside.send, () => machine.poolUse(), outside.clock.now)
-  const core = createPrefillCore(machine, portsOf<PrefillToRouter>(parts, outbox))
+  const outbox = createOutbox({ ...outside, role: init.role, machine, now: outside.clock.now })
+  const hello = heldHello(outbox)
+  const core = createPrefillCore(machine, portsOf<PrefillToRouter>(parts, outbox, hello))
+  core.start()
   parts.reports.current = core
-  const start = once(() => core.start())
   const events: EndpointEvents = {
-    up: () => {
-      start()
-      core.linkUp(link.link()!)
-    },
+    up: () => core.linkUp(link.link()!),
+    joined: () => hello.release(),
     down: () => core.linkDown(),
     drained: () => core.drained(),
     leaseClosed: (message) => core.leaseClosed(message),
@@ -131,18 +135,16 @@ const startPrefill = async (parts: Parts): Promise<Worker> => {
 const startDecode = async (parts: Parts): Promise<Worker> => {
   const { init, outside } = parts
   const machine = new DecodeMachine({ ...parts.options, maxBatch: init.maxBatch })
-  const outbox = createOutbox(outside.send, () => machine.poolUse(), outside.clock.now)
-  const core = createDecodeCore(machine, portsOf<DecodeToRouter>(parts, outbox), (reason) => link.cut(reason))
+  const outbox = createOutbox({ ...outside, role: init.role, machine, now: outside.clock.now })
+  const hello = heldHello(outbox)
+  const core = createDecodeCore(machine, portsOf<DecodeToRouter>(parts, outbox, hello), (reason) => link.cut(reason))
   parts.reports.current = core
   // Whatever tidies the temporary directory may have taken it along in a long life.
   mkdirSync(dirname(init.socketPath), { recursive: true, mode: 0o700 })
   removeStaleSocket(init.socketPath)
-  const start = once(() => core.start())
   const events: EndpointEvents = {
-    up: () => {
-      start()
-      core.linkUp(link.link()!)
-    },
+    up: () => core.linkUp(link.link()!),
+    joined: () => hello.release(),
     down: () => core.linkDown(),
     drained: () => undefined,
     leaseClosed: () => undefined,
@@ -153,14 +155,28 @@ const startDecode = async (parts: Parts): Promise<Worker> => {
       outbox.flush()
     },
   }
+  core.start()
   const link = await listenForLink(parts.endpoint, events)
   return { message: (message) => core.message(message as RouterToDecode), passMs: parts.forward.passMs }
 }
 
-const once = (action: () => void): (() => void) => {
-  let done = false
-  return () => {
-    if (!done) action()
-    done = true
+interface HeldHello {
+  hold(hello: WorkerHello): void
+  /** Lets it go, the first time. */
+  release(): void
+}
+
+/** A machine greets at once; the router hears of it when the other worker can be reached, too. */
+const heldHello = (outbox: Outbox): HeldHello => {
+  let held: WorkerHello | null = null
+  return {
+    hold: (hello) => {
+      held = hello
+    },
+    release: () => {
+      if (held) outbox.send(held)
+      held = null
+      outbox.flush()
+    },
   }
 }

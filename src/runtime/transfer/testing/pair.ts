@@ -22,6 +22,7 @@ export interface Heard {
   readonly manifests: ManifestFrame[]
   readonly closed: number[]
   ups: number
+  joins: number
 }
 
 export const listener = (): Heard => {
@@ -30,9 +31,13 @@ export const listener = (): Heard => {
     manifests: [],
     closed: [],
     ups: 0,
+    joins: 0,
     events: {
       up: () => {
         heard.ups += 1
+      },
+      joined: () => {
+        heard.joins += 1
       },
       page: (frame, rows) => heard.pages.push({ frame, rows: Buffer.from(rows) }),
       manifest: (frame) => heard.manifests.push(frame),
@@ -58,6 +63,8 @@ export const joined = (prefill = optionsOf('prefill'), decode = optionsOf('decod
   const from = side(prefill)
   const to = side(decode)
   from.protocol.start()
+  to.protocol.receive(from.take())
+  from.protocol.receive(to.take())
   to.protocol.receive(from.take())
   from.protocol.receive(to.take())
   to.protocol.receive(from.take())
