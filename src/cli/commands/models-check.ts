@@ -1,0 +1,60 @@
+import { nodeClock } from '../../host/node/index.ts'
+import { checkModel, inspectModel, type ModelReport } from '../../model/index.ts'
+import { type Command, type CommandInput, onlyOperand, wholeFlag } from '../command.ts'
+import { bytesText, grouped } from '../format.ts'
+import { createTextSide } from '../serve/prompt-model.ts'
+
+export const modelsCheck: Command = {
+  name: 'models check',
+  summary: 'say what would be loaded from a GGUF file, what its KV takes and the largest pools that fit',
+  operands: 'FILE',
+  options: {
+    'page-size': { type: 'string', value: 'ROWS', help: 'rows per page; default 16' },
+    json: { type: 'boolean', help: 'the report as JSON' },
+  },
+  examples: ['bulkhead models check models/tiny.gguf', 'bulkhead models check ./model.gguf --json'],
+  run: async (input) => {
+    const file = onlyOperand(modelsCheck, input)
+    const pageSize = wholeFlag(input, 'page-size', { min: 4, max: 128, absent: 16 })
+    const report = await checkModel(file, { pageSize })
+    if (report.kind !== 'ok') return refuse(input, report.code, report.message)
+    const inspection = await inspectModel(file)
+    if (inspection.kind !== 'ok') return refuse(input, inspection.code, inspection.message)
+    const text = createTextSide(report.name, inspection, report.contextLength, nodeClock.now)
+    if (text.kind === 'refused') return refuse(input, 'text', text.message)
+    input.out(input.flags.json === true ? `${JSON.stringify({ ok: true, ...report })}\n` : render(report))
+    return 0
+  },
+}
+
+function refuse(input: CommandInput, code: string, message: string): 1 {
+  if (input.flags.json === true) input.out(`${JSON.stringify({ ok: false, code, message })}\n`)
+  input.err(`bulkhead: ${message}\n`)
+  return 1
+}
+
+function render(report: ModelReport): string {
+  const { largestPool, tokenizer } = report
+  const rows: readonly (readonly [string, string])[] = [
+    ['model', `${report.name}, ${report.architecture}, ${grouped(report.parameters)} parameters`],
+    ['context', `${grouped(report.contextLength)} tokens`],
+    [
+      'tensors',
+      report.tensorTypes.map(({ type, tensors, bytes }) => `${tensors} ${type} (${bytesText(bytes)})`).join(', '),
+    ],
+    ['weights as held', `${bytesText(report.heldBytes)} in each worker`],
+    ['KV', `${grouped(report.kvBytesPerToken)} bytes per token, f32`],
+    [
+      'largest pool',
+      `${grouped(largestPool.addressable)} tokens by address, ${grouped(largestPool.inMemory)} in this machine's free memory (each of two workers)`,
+    ],
+    ['tokenizer', `${tokenizer.kind}, ${grouped(tokenizer.vocab)} tokens`],
+    [
+      'chat template',
+      report.chatTemplate ? 'in the file, tried' : 'none: chat requests are refused, completions served',
+    ],
+    ...report.converted.map((line) => ['converted', line] as const),
+  ]
+  const width = Math.max(...rows.map(([label]) => label.length))
+  return `${rows.map(([label, value]) => `${label.padEnd(width)}  ${value}`).join('\n')}\n`
+}
