@@ -15,7 +15,7 @@ import type { TelemetryEvent } from '../../telemetry/index.ts'
 import { RuntimeError } from '../errors.ts'
 import type { WorkerInit, WorkerRole } from '../worker/ipc.ts'
 import { createRouterHost, type RouterHost } from './router-host.ts'
-import { type SlotOptions, WorkerSlot } from './slot.ts'
+import { type SlotOptions, STOPPED, WorkerSlot } from './slot.ts'
 
 export interface UnitOptions {
   readonly model: string
@@ -57,8 +57,13 @@ export class ModelUnit {
   #failedTries = 0
   #firstStart: { resolve(): void; reject(error: RuntimeError): void } | null = null
 
-  constructor(options: UnitOptions) {
-    const { model, digest, queuePlaces, queueTimeoutMs, ticketLifeMs, maxAttempts, clock, telemetry } = options
+  constructor(given: UnitOptions) {
+    const telemetry = (event: TelemetryEvent): void => {
+      // An end that was asked for is nothing to report.
+      if (!(event.kind === 'worker_down' && event.reason === STOPPED)) given.telemetry(event)
+    }
+    const options = { ...given, telemetry }
+    const { model, digest, queuePlaces, queueTimeoutMs, ticketLifeMs, maxAttempts, clock } = options
     this.#options = options
     this.#router = createRouterHost({
       router: new RouterMachine({

@@ -30,6 +30,8 @@ export interface SlotOptions {
   readonly startMs: number
 }
 
+/** The reason of an end that was asked for. */
+export const STOPPED = 'stopped'
 const PING_MS = 1_000
 // What a worker needs to find its libraries; whatever secret stands in the environment stays in the gateway.
 const ENVIRONMENT = [
@@ -126,7 +128,7 @@ export class WorkerSlot {
   /** Ends the process and waits until it is gone. */
   async stop(): Promise<void> {
     this.#stopped = true
-    this.#cause = 'stopped'
+    this.#cause = STOPPED
     if (this.#restart) clearTimeout(this.#restart)
     const child = this.#child
     if (!child) return

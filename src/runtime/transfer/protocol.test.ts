@@ -193,8 +193,12 @@ describe('frames', () => {
   })
 })
 
-test('25,000 hostile frames deliver nothing that was not sent, in its turn', () => {
-  const report = fuzzTransfer({ frames: 25_000, seed: 1 })
+// FUZZ_FRAMES=1000000 FUZZ_SEED=7 for a long run.
+const frames = Number(process.env.FUZZ_FRAMES ?? 25_000)
+const seed = Number(process.env.FUZZ_SEED ?? 1)
+
+test(`${frames} hostile frames deliver nothing that was not sent, in its turn`, { timeout: 600_000 }, () => {
+  const report = fuzzTransfer({ frames, seed })
   expect(report.failures).toEqual([])
   expect(report.delivered).toBeGreaterThan(1000)
   expect(report.delivered).toBeLessThan(report.frames)
