@@ -17,7 +17,10 @@ export interface Timed {
 
 /** Events that both workers know. */
 export type WorkerEvent =
-  /** First event of a machine's life; answered by `send hello`. */
+  /**
+   * First event of a machine's life; answered by `send hello`, which the runtime holds back until the channel has been opened
+   * on both sides: a worker that cannot reach the other is of no use to the router.
+   */
   | { readonly kind: 'start' }
   /**
    * The transfer channel is open; frames may be sent and will come. Decode's is stepped only after prefill has stepped the

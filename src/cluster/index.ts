@@ -36,6 +36,7 @@ export { fullFences } from './full-fences.ts'
 export type { Decoder, Machine, Prefiller, Router } from './machines.ts'
 export type {
   Abort,
+  ChannelState,
   DeclineCode,
   DecodeToPrefill,
   DecodeToRouter,

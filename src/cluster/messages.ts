@@ -18,6 +18,15 @@ export interface WorkerHello {
   readonly shape: PoolShape
 }
 
+/**
+ * What a worker says of the transfer channel whenever it opens or closes. Nothing is dispatched while either side says it is
+ * closed; at a `hello`, which comes once the channel has first been open, it counts as open.
+ */
+export interface ChannelState {
+  readonly kind: 'channel'
+  readonly up: boolean
+}
+
 /** Router to decode: reserve the whole contract and open a lease. Token ids travel once; the ticket binds them. */
 export interface Reserve extends Identity {
   readonly kind: 'reserve'
@@ -62,6 +71,7 @@ export type FailureCode = 'kv_integrity' | 'contract_mismatch' | 'worker_lost' |
 
 export type DecodeToRouter =
   | WorkerHello
+  | ChannelState
   | (Identity & { readonly kind: 'reserved'; readonly lease: Lease })
   | (Identity & { readonly kind: 'declined'; readonly code: DeclineCode })
   /** All contracted pages verified; the first step follows. */
@@ -79,6 +89,7 @@ export type DecodeToRouter =
 
 export type PrefillToRouter =
   | WorkerHello
+  | ChannelState
   | (Identity & { readonly kind: 'declined'; readonly code: DeclineCode })
   | (Identity & { readonly kind: 'failed'; readonly code: FailureCode; readonly detail: string })
   | (Identity & { readonly kind: 'prefilled' })

@@ -340,6 +340,7 @@ describe('the channel', () => {
       fill(step, 'armed', reserve(step, 'armed'))
       reserve(step, 'waiting')
       expect(words(step({ kind }))).toMatchObject([
+        { kind: 'channel', up: kind === 'link_up' },
         { kind: 'failed', requestId: 'waiting', code: 'worker_lost' },
         { kind: 'released', requestId: 'waiting' },
       ])

@@ -76,7 +76,7 @@ export class DecodeMachine implements Decoder {
       }
       case 'link_up':
       case 'link_down':
-        this.#channelChanged()
+        this.#channelChanged(event.kind === 'link_up')
         break
       case 'message':
         if (event.message.kind === 'reserve') this.#reserve(event.message)
@@ -207,7 +207,8 @@ export class DecodeMachine implements Decoder {
    * may have learned of the old one's end later than decode, and sent into it what was reserved in between. Armed requests
    * need the channel no more.
    */
-  #channelChanged(): void {
+  #channelChanged(up: boolean): void {
+    this.#send({ kind: 'channel', up })
     for (const request of this.#requests.values()) {
       if (request.phase === 'filling') this.#fail(request, 'worker_lost', 'the channel from prefill closed')
     }

@@ -141,7 +141,10 @@ describe('R6: an end in the middle', () => {
     const plan = planOf(step({ kind: 'message', message: prefillFor('r', lease) }))
     step({ kind: 'layer_done', planId: plan.id, layer: 0 })
     const down = step({ kind: 'link_down' })
-    expect(words(down)).toMatchObject([{ kind: 'failed', code: 'worker_lost' }])
+    expect(words(down)).toMatchObject([
+      { kind: 'channel', up: false },
+      { kind: 'failed', code: 'worker_lost' },
+    ])
     expect(kinds(step({ kind: 'forward_done', result: resultOf(plan), seconds: 0.001 }))).toEqual(['released'])
     expect(machine.poolCounts().free).toBe(8)
     expect(kinds(step({ kind: 'message', message: prefillFor('s', lease) }))).toEqual(['failed', 'released'])

@@ -78,6 +78,7 @@ export class PrefillMachine implements Prefiller {
       }
       case 'link_up':
         this.#linkUp = true
+        this.#send({ kind: 'channel', up: true })
         break
       case 'link_down':
         this.#linkDown()
@@ -160,6 +161,7 @@ export class PrefillMachine implements Prefiller {
 
   #linkDown(): void {
     this.#linkUp = false
+    this.#send({ kind: 'channel', up: false })
     for (const job of this.#jobs.values()) this.#fail(job, 'worker_lost', 'the channel to decode closed')
     this.#outbox.linkDown()
   }

@@ -208,6 +208,15 @@ describe('the queue', () => {
     expect(delivered(cluster.hello('prefill', 5, 1))).toEqual(['failed unavailable'])
   })
 
+  it('holds everything back while a worker cannot reach the other', () => {
+    const cluster = started()
+    cluster.prefill({ kind: 'channel', up: false })
+    expect(delivered(submit(cluster, 'a'))).toEqual(['queued'])
+    cluster.decode({ kind: 'channel', up: false })
+    expect(toDecode(cluster.prefill({ kind: 'channel', up: true }))).toEqual([])
+    expect(toDecode(cluster.decode({ kind: 'channel', up: true }))).toEqual(['reserve a/1'])
+  })
+
   it('takes a declined request back, as a new attempt with a new ticket', () => {
     const cluster = started()
     submit(cluster, 'a')

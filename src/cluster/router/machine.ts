@@ -2,7 +2,7 @@ import type { RouterEffect } from '../effects.ts'
 import type { RouterEvent } from '../events.ts'
 import { identityOf } from '../identity.ts'
 import type { Router } from '../machines.ts'
-import type { DecodeToRouter, Identity, Lease, PrefillToRouter, WorkerHello } from '../messages.ts'
+import type { ChannelState, DecodeToRouter, Identity, Lease, PrefillToRouter, WorkerHello } from '../messages.ts'
 import type { RouterOptions } from '../options.ts'
 import type { EngineEvent, EngineRequest } from '../port.ts'
 import { type Entry, entryIdentity, newEntry } from './entry.ts'
@@ -54,11 +54,15 @@ export class RouterMachine implements Router {
         break
       case 'from_prefill':
         if (event.message.kind === 'hello') this.#workerUp(event.message)
-        else if (this.#workers.epoch('prefill') === event.epoch) this.#fromPrefill(event.message)
+        else if (this.#workers.epoch('prefill') !== event.epoch) break
+        else if (event.message.kind === 'channel') this.#workers.channel('prefill', event.message.up)
+        else this.#fromPrefill(event.message)
         break
       case 'from_decode':
         if (event.message.kind === 'hello') this.#workerUp(event.message)
-        else if (this.#workers.epoch('decode') === event.epoch) this.#fromDecode(event.message)
+        else if (this.#workers.epoch('decode') !== event.epoch) break
+        else if (event.message.kind === 'channel') this.#workers.channel('decode', event.message.up)
+        else this.#fromDecode(event.message)
         break
       case 'worker_down':
         if (this.#workers.epoch(event.role) === event.epoch) this.#workerDown(event.role, event.reason)
@@ -124,7 +128,7 @@ export class RouterMachine implements Router {
     this.#workers.toDecode({ kind: 'reserve', ...identity, ticket: entry.ticket, ids, sampling, endIds })
   }
 
-  #fromDecode(message: Exclude<DecodeToRouter, WorkerHello>): void {
+  #fromDecode(message: Exclude<DecodeToRouter, WorkerHello | ChannelState>): void {
     if (message.kind === 'released' || message.kind === 'declined') this.#workers.giveBack('decode', message)
     const entry = this.#named(message)
     if (entry === undefined) {
@@ -158,7 +162,7 @@ export class RouterMachine implements Router {
     }
   }
 
-  #fromPrefill(message: Exclude<PrefillToRouter, WorkerHello>): void {
+  #fromPrefill(message: Exclude<PrefillToRouter, WorkerHello | ChannelState>): void {
     if (message.kind === 'released' || message.kind === 'declined') this.#workers.giveBack('prefill', message)
     const entry = this.#named(message)
     if (entry === undefined) return

@@ -5,6 +5,8 @@
 export class PoolMirror {
   readonly epoch: number
   readonly total: number
+  /** What the worker last said of its end of the transfer channel. */
+  channelUp = true
   #free: number
   readonly #taken = new Map<string, number>()
 

@@ -24,6 +24,11 @@ export class Workers {
     this.#pools[role] = null
   }
 
+  channel(role: WorkerRole, up: boolean): void {
+    const pool = this.#pools[role]
+    if (pool !== null) pool.channelUp = up
+  }
+
   epoch(role: WorkerRole): number | null {
     return this.#pools[role]?.epoch ?? null
   }
@@ -36,6 +41,8 @@ export class Workers {
   room({ prefillPages, decodePages }: Contract): 'now' | 'later' | 'never' {
     const { prefill, decode } = this.#pools
     if (prefill === null || decode === null) return 'later'
+    // What is sent to a worker that cannot reach the other comes back as failed, and costs an attempt.
+    if (!prefill.channelUp || !decode.channelUp) return 'later'
     if (prefillPages > prefill.total || decodePages > decode.total) return 'never'
     return prefillPages <= prefill.free && decodePages <= decode.free ? 'now' : 'later'
   }

@@ -23,6 +23,8 @@ interface Process<Node> {
   readonly node: Node
   readonly toRouter: Link
   readonly toWorker: Link
+  /** Lets the hello go that was held back. */
+  readonly joined: () => void
 }
 
 /** Router, prefill and decode as they run in production, with the world between them simulated. */
@@ -101,45 +103,58 @@ export class SimCluster {
   }
 
   #startPrefill(): Process<PrefillNode> {
-    const { world } = this.#context
-    const toRouter = new Link(world)
     const epoch = ++this.#epochs
-    const node: PrefillNode = new PrefillNode(this.#context, epoch, {
-      toRouter: (message: PrefillToRouter) =>
-        toRouter.send(this.#context.delay('from prefill', 2), () =>
-          this.#stepRouter({ kind: 'from_prefill', epoch, message }),
-        ),
+    const line = this.#line<PrefillToRouter>((message) => this.#stepRouter({ kind: 'from_prefill', epoch, message }))
+    const node = new PrefillNode(this.#context, epoch, {
+      toRouter: line.say,
       page: (frame, bytes) => this.#channel?.page(frame, bytes),
       manifest: (frame) => this.#channel?.manifest(frame),
     })
-    node.step({ kind: 'start', now: world.now })
-    return { node, toRouter, toWorker: new Link(world) }
+    node.step({ kind: 'start', now: this.#context.world.now })
+    return { node, ...line }
   }
 
   #startDecode(): Process<DecodeNode> {
-    const { world } = this.#context
-    const toRouter = new Link(world)
     const epoch = ++this.#epochs
-    const node: DecodeNode = new DecodeNode(this.#context, epoch, {
-      toRouter: (message: DecodeToRouter) =>
-        toRouter.send(this.#context.delay('from decode', 2), () =>
-          this.#stepRouter({ kind: 'from_decode', epoch, message }),
-        ),
+    const line = this.#line<DecodeToRouter>((message) => this.#stepRouter({ kind: 'from_decode', epoch, message }))
+    const node = new DecodeNode(this.#context, epoch, {
+      toRouter: line.say,
       toPrefill: (message) => this.#channel?.toPrefill(message),
-      closeChannel: () => world.after(0, () => this.cutChannel()),
+      closeChannel: () => this.#context.world.after(0, () => this.cutChannel()),
     })
-    node.step({ kind: 'start', now: world.now })
-    return { node, toRouter, toWorker: new Link(world) }
+    node.step({ kind: 'start', now: this.#context.world.now })
+    return { node, ...line }
+  }
+
+  /** A worker's line to the router. As in the runtime, its hello waits until the channel is open on both sides. */
+  #line<M extends { readonly kind: string }>(hear: (message: M) => void) {
+    const toRouter = new Link(this.#context.world)
+    const send = (message: M): void => toRouter.send(this.#context.delay('to router', 2), () => hear(message))
+    let hello: M | null = null
+    return {
+      toRouter,
+      toWorker: new Link(this.#context.world),
+      say: (message: M): void => {
+        if (message.kind === 'hello') hello = message
+        else send(message)
+      },
+      joined: (): void => {
+        if (hello !== null) send(hello)
+        hello = null
+      },
+    }
   }
 
   /** Opens a channel between the two processes that live now, unless there is one already or one of them is down. */
   #connect(): void {
-    const prefill = this.#prefill.node
-    const decode = this.#decode.node
-    if (this.#channel?.open || !prefill.alive || !decode.alive) return
-    this.#channel = new TransferChannel(this.#context, prefill, decode)
-    prefill.channel(true)
-    decode.channel(true)
+    const prefill = this.#prefill
+    const decode = this.#decode
+    if (this.#channel?.open || !prefill.node.alive || !decode.node.alive) return
+    this.#channel = new TransferChannel(this.#context, prefill.node, decode.node)
+    prefill.node.channel(true)
+    decode.node.channel(true)
+    prefill.joined()
+    decode.joined()
   }
 
   #stepRouter(event: Untimed<RouterEvent>): void {
