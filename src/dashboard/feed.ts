@@ -5,6 +5,8 @@
 export interface FeedSnapshot {
   /** Milliseconds since 1970. */
   readonly at: number
+  /** The feed promises news at least this often, in milliseconds, and the page says when they fail to come; absent: no promise. */
+  readonly beat?: number
   readonly title: string
   /** What is happening now, in a sentence; null when nothing needs telling. */
   readonly caption: string | null

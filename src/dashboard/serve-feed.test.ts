@@ -62,6 +62,7 @@ describe('createServeFeed', () => {
     expect(seen).toHaveLength(1)
     expect(seen[0]).toMatchObject({
       at: 1000,
+      beat: 500,
       caption: null,
       steps: [],
       panes: [

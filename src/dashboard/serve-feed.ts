@@ -40,6 +40,7 @@ export const createServeFeed = (options: ServeFeedOptions): ServeFeed => {
     const served = new Map(engine.models().map((model) => [model.id, model]))
     return {
       at: clock.wall(),
+      beat: intervalMs,
       title: 'Bulkhead',
       caption: null,
       steps: [],

@@ -14,7 +14,7 @@ code { font-family: ui-monospace, "DejaVu Sans Mono", monospace; }
 .top, main { max-width: 1680px; margin: 0 auto; padding: 0 clamp(14px, 2.5vw, 36px); }
 .top { display: flex; align-items: center; justify-content: space-between; gap: 16px; padding-top: 20px; padding-bottom: 14px; }
 h1 { font-size: 19px; font-weight: 650; letter-spacing: .01em; }
-h2 { font-size: 12px; font-weight: 600; letter-spacing: .09em; text-transform: uppercase; color: var(--soft); }
+.gate h2, .events h2, .pool-head h3 { font-size: 12px; font-weight: 600; letter-spacing: .09em; text-transform: uppercase; color: var(--soft); }
 .link { display: flex; align-items: center; gap: 8px; color: var(--soft); font-size: 13px; }
 .lamp { width: 9px; height: 9px; border-radius: 50%; border: 2px solid var(--soft); }
 .lamp.live { background: var(--good); border-color: var(--good); }
@@ -38,11 +38,12 @@ main { display: grid; gap: 18px; padding-bottom: 48px; }
 .pane { background: var(--panel); border: 1px solid var(--line); border-radius: 12px; padding: 18px 20px 20px; display: grid; gap: 16px; min-width: 0; }
 .pane.bad { border-color: #6d3040; }
 .pane-head { display: flex; flex-wrap: wrap; align-items: center; gap: 4px 12px; }
-.pane-head h3 { font-size: 17px; font-weight: 620; overflow-wrap: anywhere; }
+.pane-head h2 { font-size: 17px; font-weight: 620; overflow-wrap: anywhere; }
 .pane-head .subtitle { flex-basis: 100%; color: var(--soft); font-size: 13px; }
 .pill { display: inline-flex; align-items: center; gap: 7px; font-size: 12px; font-weight: 600; border: 1px solid currentColor; border-radius: 99px; padding: 1px 10px; }
 .good { color: var(--good); } .warn { color: var(--warn); } .idle { color: var(--idle); }
 .pill.bad, .event.bad .sign, .outcome.bad .heading { color: var(--bad); }
+.figures:empty { display: none; }
 .figures { display: flex; flex-wrap: wrap; gap: 10px 30px; }
 .figures div { display: flex; flex-direction: column-reverse; }
 .figures dt { color: var(--soft); font-size: 12px; }
@@ -52,11 +53,11 @@ main { display: grid; gap: 18px; padding-bottom: 48px; }
 .pool-head { display: flex; justify-content: space-between; gap: 12px; align-items: baseline; }
 .pool-head span { color: var(--soft); font-size: 13px; }
 .pool canvas.cells { display: block; width: 100%; }
-.legend { display: flex; flex-wrap: wrap; gap: 4px 16px; list-style: none; font-size: 13px; color: var(--soft); }
+.legend { display: flex; flex-wrap: wrap; gap: 4px 14px; list-style: none; font-size: 13px; color: var(--soft); }
 .legend li { display: flex; align-items: center; gap: 6px; }
 .legend li.none { opacity: .72; }
 .legend canvas { width: 14px; height: 14px; }
-.legend b { color: var(--text); font-weight: 600; min-width: 3.2ch; }
+.legend b { color: var(--text); font-weight: 600; min-width: 1.3ch; }
 .outcome { border-left: 3px solid currentColor; padding: 4px 0 4px 14px; display: grid; gap: 4px; }
 .outcome .heading { font-size: 17px; font-weight: 650; }
 .outcome .said { color: var(--text); font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; overflow-wrap: anywhere; }

@@ -9,6 +9,7 @@ export interface CellLayout {
 }
 
 const baseSize = (count: number): number => {
+  if (count <= 16) return 44
   if (count <= 64) return 22
   if (count <= 256) return 16
   if (count <= 1536) return 11
@@ -18,7 +19,7 @@ const baseSize = (count: number): number => {
 /** Cells as large as their number allows, of the size that leaves the least of the width unused. */
 export const layoutCells = (count: number, width: number): CellLayout => {
   const base = baseSize(count)
-  const gap = base >= 11 ? 3 : base >= 7 ? 2 : 1
+  const gap = base >= 44 ? 5 : base >= 11 ? 3 : base >= 7 ? 2 : 1
   const unused = (size: number): number => (width + gap) % (size + gap)
   const size = [0, 1, 2, 3]
     .map((more) => base + more)

@@ -4,15 +4,20 @@ import { readFeed } from './event-stream.ts'
 import { forgetKey, keepKey, takeKey } from './key.ts'
 import { createView } from './view.ts'
 
-/** A feed that says nothing for this long is lost, whatever the connection claims. In milliseconds. */
-const patience = 5_000
-/** And for this long, it is given up and opened anew: a half-open connection would never end by itself. */
-const giveUp = 15_000
+/** Beats missed until a feed counts as lost, whatever the connection claims. */
+const patience = 10
+/** And until it is given up and opened anew: a half-open connection would never end by itself. */
+const giveUp = 30
+/** Milliseconds without a frame that mean that nobody was looking. */
+const asleep = 1_000
+/** Milliseconds between two tries. */
 const firstPause = 500
 const longestPause = 8_000
 
 const view = createView()
 let lastHeard = 0
+/** How often the feed promised news, in milliseconds. */
+let beat = Number.POSITIVE_INFINITY
 let pause = firstPause
 let retryAt: number | null = null
 let key = takeKey()
@@ -40,7 +45,9 @@ const onData = (data: string): void => {
   pause = firstPause
   byId('gate').hidden = true
   showLink('live', 'live')
-  view.show(JSON.parse(data) as FeedSnapshot)
+  const snapshot = JSON.parse(data) as FeedSnapshot
+  beat = snapshot.beat ?? Number.POSITIVE_INFINITY
+  view.show(snapshot)
 }
 
 const connect = async (): Promise<void> => {
@@ -55,13 +62,15 @@ const connect = async (): Promise<void> => {
 }
 
 const frame = (time: number): void => {
+  // A hidden tab draws no frames: what it did not see go by is no silence of the server's.
+  if (time - now > asleep) lastHeard = time
   now = time
   if (retryAt !== null && now >= retryAt) {
     retryAt = null
     void connect()
-  } else if (key !== null && retryAt === null && now - lastHeard > patience) {
+  } else if (key !== null && retryAt === null && now - lastHeard > patience * beat) {
     showLink('lost', 'no news from the server')
-    if (now - lastHeard > giveUp) reading.abort()
+    if (now - lastHeard > giveUp * beat) reading.abort()
   }
   requestAnimationFrame(frame)
 }

@@ -27,7 +27,7 @@ export interface PaneView {
 
 /** One model, or one engine of a comparison. */
 export const createPane = (): PaneView => {
-  const title = element('h3', '')
+  const title = element('h2', '')
   const pill = element('span', 'pill')
   const subtitle = element('p', 'subtitle')
   const figures = element('dl', 'figures')
@@ -67,6 +67,12 @@ export const createPane = (): PaneView => {
         outcome.hidden = pane.outcome === null
         outcome.className = `outcome ${pane.outcome?.tone ?? 'idle'}`
         outcome.replaceChildren(...(pane.outcome === null ? [] : outcomeNodes(pane.outcome)))
+      }
+      const present = new Set(pane.pools.map(({ name }) => name))
+      for (const [name, view] of views) {
+        if (present.has(name)) continue
+        view.root.remove()
+        views.delete(name)
       }
       for (const pool of pane.pools) {
         let view = views.get(pool.name)

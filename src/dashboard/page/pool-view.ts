@@ -30,7 +30,7 @@ export interface PoolView {
 
 /** One pool: its cells, and a legend that says every count in words. */
 export const createPool = (): PoolView => {
-  const name = element('h2', '')
+  const name = element('h3', '')
   const total = element('span', '')
   const canvas = element('canvas', 'cells')
   canvas.setAttribute('role', 'img')
