@@ -1,69 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { tokenDigest } from '../../admission/index.ts'
 import type { DecodeEffect } from '../effects.ts'
-import type { DecodeEvent } from '../events.ts'
-import { fullFences } from '../full-fences.ts'
-import type { DecodeToRouter, Lease, ManifestFrame, PageFrame } from '../messages.ts'
-import {
-  type Asked,
-  crypto,
-  decodeOptions,
-  idsOf,
-  LAYERS,
-  ofKind,
-  PAGE_SIZE,
-  reserveFor,
-  resultOf,
-  said,
-  ticketFor,
-} from '../testing/kit.ts'
-import { DecodeMachine } from './machine.ts'
-
-type Untimed<T> = T extends unknown ? Omit<T, 'now'> : never
-
-const started = (pages = 12, changes = {}) => {
-  const machine = new DecodeMachine(decodeOptions(pages, changes))
-  const step = (event: Untimed<DecodeEvent>): DecodeEffect[] => machine.step({ ...event, now: 0 } as DecodeEvent)
-  step({ kind: 'start' })
-  step({ kind: 'link_up' })
-  return { machine, step }
-}
-type Step = ReturnType<typeof started>['step']
-const words = (effects: DecodeEffect[]): DecodeToRouter[] => said<DecodeToRouter>(effects)
-const kinds = (effects: DecodeEffect[]): string[] => words(effects).map((message) => message.kind)
-const planOf = (effects: DecodeEffect[]) => ofKind(effects, 'forward')[0]!.plan
-
-const reserve = (step: Step, requestId: string, asked: Asked = {}): Lease =>
-  ofKind(words(step({ kind: 'message', message: reserveFor(requestId, asked) })), 'reserved')[0]!.lease
-
-const framesOf = (requestId: string, lease: Lease, ids: Int32Array): PageFrame[] =>
-  Array.from({ length: Math.ceil(ids.length / PAGE_SIZE) * LAYERS }, (_, i) => {
-    const ordinal = Math.floor(i / LAYERS)
-    const rows = Math.min(PAGE_SIZE, ids.length - ordinal * PAGE_SIZE)
-    return { kind: 'page', requestId, attempt: 1, lease, layer: i % LAYERS, ordinal, rows, seal: new Uint8Array(16) }
-  })
-
-const manifestOf = (requestId: string, lease: Lease, ids: Int32Array): ManifestFrame => ({
-  kind: 'manifest',
-  requestId,
-  attempt: 1,
-  lease,
-  pages: Math.ceil(ids.length / PAGE_SIZE),
-  rows: ids.length,
-  layers: LAYERS,
-  tokenDigest: tokenDigest(ids, crypto),
-})
-
-const place = (step: Step, frame: PageFrame): DecodeEffect[] => {
-  const [effect] = ofKind(step({ kind: 'page_frame', frame }), 'place')
-  return effect === undefined ? [] : step({ kind: 'placed', id: effect.id, outcome: 'ok' })
-}
-
-/** Delivers the whole prompt; returns what the manifest led to. */
-const fill = (step: Step, requestId: string, lease: Lease, ids = idsOf(6)): DecodeEffect[] => {
-  for (const frame of framesOf(requestId, lease, ids)) place(step, frame)
-  return step({ kind: 'manifest', frame: manifestOf(requestId, lease, ids) })
-}
+import type { Lease, PageFrame } from '../messages.ts'
+import { fill, framesOf, kinds, place, planOf, reserve, started, words } from '../testing/decode-kit.ts'
+import { idsOf, ofKind, reserveFor, resultOf, ticketFor } from '../testing/kit.ts'
 
 describe('an answer', () => {
   it('begins once all is delivered, with the last prompt row recomputed, and ends with its pages home', () => {
@@ -168,94 +107,6 @@ describe('a reservation', () => {
   })
 })
 
-describe('R4: contract before sample', () => {
-  it('names the first page that did not come, and never samples', () => {
-    const { step } = started()
-    const ids = idsOf(8)
-    const lease = reserve(step, 'r', { ids })
-    for (const frame of framesOf('r', lease, ids).slice(0, 2)) place(step, frame)
-    const end = step({ kind: 'manifest', frame: manifestOf('r', lease, ids) })
-    expect(ofKind(end, 'forward')).toEqual([])
-    expect(words(end)[0]).toMatchObject({ kind: 'failed', code: 'contract_mismatch' })
-    expect(ofKind(words(end), 'failed')[0]!.detail).toMatch(
-      /^R4 page_rows of page 1 \(1 of its table\) layer 0: 0 delivered, 4 contracted$/,
-    )
-  })
-
-  const lies: Partial<ManifestFrame>[] = [{ pages: 1 }, { rows: 5 }, { layers: 1 }, { tokenDigest: 'ff' }]
-  for (const lie of lies) {
-    it(`refuses a manifest that says ${JSON.stringify(lie)}`, () => {
-      const { step } = started()
-      const lease = reserve(step, 'r')
-      for (const frame of framesOf('r', lease, idsOf(6))) place(step, frame)
-      const end = step({ kind: 'manifest', frame: { ...manifestOf('r', lease, idsOf(6)), ...lie } })
-      expect(words(end)[0]).toMatchObject({ kind: 'failed', code: 'contract_mismatch' })
-    })
-  }
-
-  it('waits for frames that are still being placed', () => {
-    const { step } = started()
-    const lease = reserve(step, 'r')
-    const frames = framesOf('r', lease, idsOf(6))
-    for (const frame of frames.slice(1)) place(step, frame)
-    const [last] = ofKind(step({ kind: 'page_frame', frame: frames[0]! }), 'place')
-    expect(kinds(step({ kind: 'manifest', frame: manifestOf('r', lease, idsOf(6)) }))).toEqual([])
-    expect(kinds(step({ kind: 'placed', id: last!.id, outcome: 'ok' }))).toEqual(['armed'])
-  })
-})
-
-describe('R5 and R8 stand alone', () => {
-  const short = (step: Step): DecodeEffect[] => {
-    const ids = idsOf(8)
-    const lease = reserve(step, 'r', { ids })
-    for (const frame of framesOf('r', lease, ids).slice(0, 2)) place(step, frame)
-    return step({ kind: 'manifest', frame: manifestOf('r', lease, ids) })
-  }
-  const open = { ...fullFences(), contract: () => null }
-  const unsealed = { key: () => null, missing: () => null }
-
-  it('without R4 a page without a verified seal is named (R8)', () => {
-    const { step } = started(12, { fences: open })
-    expect(words(short(step))[0]).toMatchObject({
-      kind: 'failed',
-      code: 'kv_integrity',
-      detail: expect.stringMatching(/^R8 seal of page 1 /),
-    })
-  })
-
-  it('without R4 and R8 the page whose rows do not stand is named (R5)', () => {
-    const { step } = started(12, { fences: { ...open, seals: unsealed } })
-    expect(words(short(step))[0]).toMatchObject({
-      kind: 'failed',
-      code: 'kv_integrity',
-      detail: expect.stringMatching(/^R5 page 1 /),
-    })
-  })
-
-  it('without all three it samples over pages that nobody filled', () => {
-    const pages = { ...fullFences().pages, owner: () => true, filled: () => true }
-    const { step } = started(12, { fences: { ...open, seals: unsealed, pages } })
-    expect(ofKind(short(step), 'forward')).toHaveLength(1)
-  })
-})
-
-describe('R8: a page that does not verify', () => {
-  it('ends its request and stays in quarantine until it is overwritten', () => {
-    const { machine, step } = started()
-    const lease = reserve(step, 'r')
-    const [effect] = ofKind(step({ kind: 'page_frame', frame: framesOf('r', lease, idsOf(6))[0]! }), 'place')
-    expect(effect!.lineageKey).toHaveLength(32)
-    const end = step({ kind: 'placed', id: effect!.id, outcome: 'bad_seal' })
-    expect(words(end)).toMatchObject([{ kind: 'failed', code: 'kv_integrity' }])
-    expect(ofKind(end, 'close_lease')[0]!.lease).toEqual(lease)
-    expect(machine.poolCounts()).toMatchObject({ quarantined: 1, owned: 0 })
-    const [scrub] = ofKind(end, 'scrub')
-    expect([...scrub!.pages]).toEqual([effect!.page])
-    expect(kinds(step({ kind: 'scrubbed', id: scrub!.id }))).toEqual(['released'])
-    expect(machine.poolCounts().free).toBe(12)
-  })
-})
-
 describe('a frame', () => {
   const first = (lease: Lease, changes: Partial<PageFrame> = {}): PageFrame => ({
     ...framesOf('r', lease, idsOf(6))[0]!,
@@ -346,41 +197,4 @@ describe('the channel', () => {
       ])
     })
   }
-})
-
-describe('a fault in a pass', () => {
-  it('ends that request alone', () => {
-    const { step } = started()
-    const alone = planOf(fill(step, 'a', reserve(step, 'a')))
-    fill(step, 'b', reserve(step, 'b'))
-    const both = planOf(step({ kind: 'forward_done', result: resultOf(alone), seconds: 0 }))
-    const good = resultOf(both)
-    const page = both.sequences[0]!.table.pages[0]!
-    const fault = { kind: 'unfilled_row', page, layer: 0 } as const
-    const end = step({
-      kind: 'forward_done',
-      result: { ...good, results: [{ ...good.results[0]!, fault }, good.results[1]!] },
-      seconds: 0,
-    })
-    expect(words(end)).toMatchObject([
-      { kind: 'failed', requestId: both.sequences[0]!.requestId, code: 'kv_integrity' },
-      { kind: 'token', requestId: both.sequences[1]!.requestId },
-    ])
-  })
-
-  it('gives rows that changed places to nobody, also within one request (R10)', () => {
-    const { step } = started()
-    const copying = fill(step, 'r', reserve(step, 'r', { n: 2 }))
-    const plan = planOf(step({ kind: 'copied', id: ofKind(copying, 'copy_rows')[0]!.id }))
-    const result = resultOf(plan)
-    const end = step({
-      kind: 'forward_done',
-      result: { ...result, results: [...result.results].reverse() },
-      seconds: 0,
-    })
-    expect(words(end)).toMatchObject([
-      { kind: 'failed', code: 'kv_integrity', detail: 'R10 row_misnamed' },
-      { kind: 'released' },
-    ])
-  })
 })
