@@ -1,0 +1,74 @@
+import { execFile } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Served, startServe, temporaryFolder } from './bulkhead.ts'
+
+const run = promisify(execFile)
+const folder = temporaryFolder()
+let server: Served
+
+beforeAll(async () => {
+  server = await startServe(folder.path, [], { BULKHEAD_KEYS: 'acme=KEY-ONE-ACME,globex=KEY-TWO-GLOBEX' })
+})
+afterAll(async () => {
+  await server.stop()
+  folder.remove()
+})
+
+const paste = async (line: string | undefined) => JSON.parse((await run('bash', ['-c', line ?? 'false'])).stdout)
+
+describe('serve', () => {
+  it('prints two requests that work when pasted', async () => {
+    const [request, oversized] = server
+      .printed()
+      .split('\n')
+      .filter((line) => line.includes('curl '))
+    const answer = await paste(request)
+    expect(answer.choices[0].message.content.length).toBeGreaterThan(0)
+    const refusal = await paste(oversized)
+    expect(refusal.error).toMatchObject({ code: 'context_length_exceeded', type: 'invalid_request_error' })
+    expect(refusal.error.details).toMatchObject({ n_ctx: 2048, bound: 'context_window', n_prompt_tokens_is: 'exact' })
+  })
+
+  it('serves tenants from the environment', async () => {
+    for (const [key, status] of [
+      ['KEY-ONE-ACME', 200],
+      ['KEY-TWO-GLOBEX', 200],
+      ['KEY-THREE', 401],
+    ] as const) {
+      const response = await fetch(`${server.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+      expect(response.status).toBe(status)
+    }
+  })
+
+  it('keeps its secret and demo keys to itself', () => {
+    for (const name of ['secret', 'tenants.json']) {
+      expect(statSync(join(folder.path, 'state', name)).mode & 0o077, name).toBe(0)
+    }
+  })
+
+  it('shows the page, and its data only to the key in the printed address', async () => {
+    const address = /^page: (\S+)#key=(\S+)$/m.exec(server.printed())
+    const page = await fetch(address?.[1] ?? '')
+    expect(page.status).toBe(200)
+    expect(await page.text()).toContain('<!doctype html>')
+    expect((await fetch(`${server.url}/admin/feed`)).status).toBe(401)
+    const controller = new AbortController()
+    const feed = await fetch(`${server.url}/admin/feed`, {
+      headers: { authorization: `Bearer ${address?.[2]}` },
+      signal: controller.signal,
+    })
+    expect(feed.status).toBe(200)
+    controller.abort()
+  })
+
+  it('ends at SIGTERM with exit 0 and leaves no worker behind', async () => {
+    const second = await startServe(folder.path, ['--model', 'tiny'])
+    const children = (await run('pgrep', ['-P', String(second.pid)])).stdout.trim().split('\n')
+    expect(children.length).toBe(2)
+    expect(await second.stop()).toBe(0)
+    expect(children.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
+  })
+})
