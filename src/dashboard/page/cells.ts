@@ -8,24 +8,29 @@ export interface CellLayout {
   readonly gap: number
 }
 
-const baseSize = (count: number): number => {
+/** Taller than this, a pool would push the next one out of sight. In CSS pixels. */
+const comfortableHeight = 270
+const smallest = 4
+
+const largest = (count: number): number => {
   if (count <= 16) return 44
   if (count <= 64) return 22
-  if (count <= 256) return 16
-  if (count <= 1536) return 11
-  return count <= 6000 ? 7 : 4
+  return count <= 256 ? 16 : 13
 }
 
-/** Cells as large as their number allows, of the size that leaves the least of the width unused. */
-export const layoutCells = (count: number, width: number): CellLayout => {
-  const base = baseSize(count)
-  const gap = base >= 44 ? 5 : base >= 11 ? 3 : base >= 7 ? 2 : 1
-  const unused = (size: number): number => (width + gap) % (size + gap)
-  const size = [0, 1, 2, 3]
-    .map((more) => base + more)
-    .reduce((best, next) => (unused(next) < unused(best) ? next : best))
+const layoutOf = (count: number, width: number, size: number): CellLayout => {
+  const gap = size >= 30 ? 5 : size >= 11 ? 3 : size >= 7 ? 2 : 1
   const columns = Math.max(1, Math.floor((width + gap) / (size + gap)))
   return { columns, rows: Math.ceil(count / columns), size, gap }
+}
+
+/** Cells as large as their number and the width allow without the pool growing tall; very large pools grow tall all the same. */
+export const layoutCells = (count: number, width: number): CellLayout => {
+  for (let size = largest(count); size > smallest; size--) {
+    const layout = layoutOf(count, width, size)
+    if (heightOf(layout) <= comfortableHeight) return layout
+  }
+  return layoutOf(count, width, smallest)
 }
 
 export const heightOf = ({ rows, size, gap }: CellLayout): number => Math.max(0, rows * (size + gap) - gap)

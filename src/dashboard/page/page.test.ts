@@ -46,8 +46,13 @@ describe('cells', () => {
     }
   })
 
-  it('1,024 cells fit a panel without scrolling', () => {
-    expect(heightOf(layoutCells(1024, 640))).toBeLessThan(420)
+  it.each([340, 470, 640, 1200])('1,024 cells stay within one look at %i pixels', (width) => {
+    expect(heightOf(layoutCells(1024, width))).toBeLessThanOrEqual(270)
+    expect(layoutCells(1024, width).size).toBeGreaterThanOrEqual(6)
+  })
+
+  it('a handful of cells is large enough for letters', () => {
+    expect(layoutCells(8, 400).size).toBe(44)
   })
 
   it('an empty pool has no height', () => {
