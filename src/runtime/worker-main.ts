@@ -13,7 +13,7 @@ import type { FromWorker, ToWorker, WorkerInit } from './worker/ipc.ts'
 import { startWorker, type Worker } from './worker/start.ts'
 
 const EXIT_CRASHED = 70
-const PREFILL_NICENESS = 5
+const PREFILL_NICENESS = 3
 const [role = '', model = ''] = process.argv.slice(2)
 process.title = `bulkhead ${role} ${model}`
 // Where cores are short, answers that stream go before prompts that wait. Set before any other thread is made: they inherit it.

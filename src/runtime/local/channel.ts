@@ -4,7 +4,7 @@ import type { LeaseSink, PageSink } from '../worker/ports.ts'
 import type { PrefillCore } from '../worker/prefill-core.ts'
 
 type Parcel =
-  | { readonly kind: 'page'; readonly frame: PageFrame; readonly rows: Uint8Array }
+  | { readonly kind: 'page'; readonly frame: PageFrame; readonly rows: Uint8Array; readonly written: () => void }
   | { readonly kind: 'manifest'; readonly frame: ManifestFrame }
 
 /**
@@ -21,8 +21,11 @@ export const localChannel = (
   const pump = async (): Promise<void> => {
     for (let next = parcels.shift(); next; next = parcels.shift()) {
       if (pace) await pace()
-      if (next.kind === 'page') decode().page(next.frame, next.rows)
-      else decode().manifest(next.frame)
+      if (next.kind === 'manifest') decode().manifest(next.frame)
+      else {
+        decode().page(next.frame, next.rows)
+        next.written()
+      }
     }
     pumping = false
   }
@@ -35,7 +38,7 @@ export const localChannel = (
     return true
   }
   return {
-    sendPage: (frame, rows) => post({ kind: 'page', frame, rows }),
+    sendPage: (frame, rows, written) => post({ kind: 'page', frame, rows, written }),
     sendManifest: (frame) => post({ kind: 'manifest', frame }),
     sendLeaseClosed: (message) => {
       queueMicrotask(() => prefill().leaseClosed(message))

@@ -165,6 +165,7 @@ const startLeg = async <Message, Core extends ForwardReports>(
     digests: nodeDigests,
     kernels: openPool(pool, { lane: 0, checks: fences.kernel, ...model.shape }),
     poolPages: shape.pages,
+    pageSize: shape.pageSize,
     forward: (plan) => void run(plan).catch(parts.fatal),
     send: parts.send,
     telemetry,

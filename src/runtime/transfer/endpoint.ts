@@ -1,7 +1,7 @@
 import { unlinkSync } from 'node:fs'
 import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net'
 import type { Random } from '../../host/index.ts'
-import { type LinkEvents, type LinkOptions, LinkProtocol, type LinkViolation } from './protocol.ts'
+import { type LinkEvents, type LinkOptions, LinkProtocol, type LinkViolation, type LinkWriter } from './protocol.ts'
 
 export interface EndpointOptions extends Omit<LinkOptions, 'nonce'> {
   readonly random: Random
@@ -152,12 +152,12 @@ const attach = (
     },
   }
   // Frames of one turn leave in one system call.
-  const write = (bytes: Uint8Array): boolean => {
+  const write: LinkWriter = (bytes, written) => {
     if (socket.writableCorked === 0) {
       socket.cork()
       process.nextTick(() => socket.uncork())
     }
-    return socket.write(bytes)
+    return socket.write(bytes, written)
   }
   const protocol = new LinkProtocol({ ...options, nonce: options.random.bytes(32) }, own, write)
   socket.on('connect', () => protocol.start())

@@ -58,6 +58,12 @@ export interface LinkOptions {
   readonly nonce: Uint8Array
 }
 
+/**
+ * Takes bytes in order; they must not change until `written` is called, which it is even where the channel ends first.
+ * False: the bytes are taken, but the channel wants no more for now.
+ */
+export type LinkWriter = (bytes: Uint8Array, written?: () => void) => boolean
+
 type Phase = 'hello' | 'proof' | 'joining' | 'up' | 'over'
 
 /**
@@ -67,7 +73,7 @@ type Phase = 'hello' | 'proof' | 'joining' | 'up' | 'over'
 export class LinkProtocol {
   readonly #options: LinkOptions
   readonly #events: LinkEvents
-  readonly #write: (bytes: Uint8Array) => boolean
+  readonly #write: LinkWriter
   readonly #parser: FrameParser
   readonly #ownHello: Buffer
   readonly #rowBytes: number
@@ -79,8 +85,7 @@ export class LinkProtocol {
   #seal: ReturnType<typeof createSealer> | null = null
   #open: ReturnType<typeof createOpener> | null = null
 
-  /** `write` returns false when the channel wants no more for now; the bytes are taken all the same. */
-  constructor(options: LinkOptions, events: LinkEvents, write: (bytes: Uint8Array) => boolean) {
+  constructor(options: LinkOptions, events: LinkEvents, write: LinkWriter) {
     if (options.nonce.length !== NONCE_BYTES) throw new RangeError(`a nonce has ${NONCE_BYTES} bytes`)
     const { shape } = options.own
     this.#options = options
@@ -122,10 +127,10 @@ export class LinkProtocol {
     this.#phase = 'over'
   }
 
-  /** False: written, but hold the next one until the channel drains. `rows` must not change until it is written out. */
-  sendPage(frame: PageFrame, rows: Uint8Array): boolean {
+  /** False: taken, but hold the next one until the channel drains. `rows` must not change until `written`. */
+  sendPage(frame: PageFrame, rows: Uint8Array, written?: () => void): boolean {
     this.#write(this.#sealed(FRAME_TYPES.page, pageHeader(frame), rows.length))
-    return this.#write(rows)
+    return this.#write(rows, written)
   }
 
   sendManifest(frame: ManifestFrame): boolean {

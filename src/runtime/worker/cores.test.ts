@@ -25,6 +25,7 @@ const ports = <Message extends { kind: string }>(): WorkerPorts<Message> => ({
   digests: nodeDigests,
   kernels,
   poolPages: SHAPE.pages,
+  pageSize: SHAPE.pageSize,
   forward: (plan) => log.push(`forward ${plan.id}`),
   send: (message) => log.push(`send ${message.kind}`),
   telemetry: (event) => log.push(`telemetry ${event.kind}`),

@@ -11,12 +11,16 @@ const NO_SEAL = new Uint8Array(16)
 export class Outbound {
   readonly #kernels: PoolKernels
   readonly #sent: (id: number) => void
+  readonly #pageBytes: number
+  /** Buffers the channel is done with: pages go out by the thousand, and their garbage would outgrow the pool. */
+  readonly #spare: Uint8Array[] = []
   #waiting: (SendPageEffect | SendManifestEffect)[] = []
   #sink: PageSink | null = null
   #full = false
 
-  constructor(kernels: PoolKernels, sent: (id: number) => void) {
+  constructor(kernels: PoolKernels, pageSize: number, sent: (id: number) => void) {
     this.#kernels = kernels
+    this.#pageBytes = kernels.rowBytes(pageSize)
     this.#sent = sent
   }
 
@@ -52,10 +56,11 @@ export class Outbound {
   }
 
   #sendPage(sink: PageSink, { id, page, frame, lineageKey }: SendPageEffect): void {
-    const rows = new Uint8Array(this.#kernels.rowBytes(frame.rows))
+    const buffer = this.#spare.pop() ?? new Uint8Array(this.#pageBytes)
+    const rows = buffer.subarray(0, this.#kernels.rowBytes(frame.rows))
     this.#kernels.readRows(page, frame.layer, frame.rows, rows)
     const seal = lineageKey ? this.#kernels.seal(page, frame.layer, frame.rows, lineageKey) : NO_SEAL
-    this.#full = !sink.sendPage({ ...frame, seal }, rows)
+    this.#full = !sink.sendPage({ ...frame, seal }, rows, () => this.#spare.push(buffer))
     this.#sent(id)
   }
 }

@@ -83,11 +83,21 @@ describe('pages on their way out', () => {
   const fill = (value: number): void => {
     kernels.writeRows(2, 0, 4, new Uint8Array(kernels.rowBytes(4)).fill(value))
   }
-  const sinkOf = (room: number): PageSink & { log: string[]; room: number } => {
-    const sink = {
-      log: [] as string[],
+  interface TestSink extends PageSink {
+    readonly log: string[]
+    readonly held: (() => void)[]
+    readonly buffers: Set<ArrayBufferLike>
+    room: number
+  }
+  const sinkOf = (room: number): TestSink => {
+    const sink: TestSink = {
+      log: [],
+      held: [],
+      buffers: new Set(),
       room,
-      sendPage: (sent: PageFrame, rows: Uint8Array) => {
+      sendPage: (sent: PageFrame, rows: Uint8Array, written: () => void) => {
+        sink.held.push(written)
+        sink.buffers.add(rows.buffer)
         sink.log.push(`page ${rows[0]} ${sent.seal.some((byte) => byte !== 0) ? 'sealed' : 'plain'}`)
         sink.room -= 1
         return sink.room > 0
@@ -103,7 +113,7 @@ describe('pages on their way out', () => {
   test('order is kept, and each page is told once it is copied', () => {
     const sent: number[] = []
     const sink = sinkOf(9)
-    const outbound = new Outbound(kernels, (id) => sent.push(id))
+    const outbound = new Outbound(kernels, SHAPE.pageSize, (id) => sent.push(id))
     outbound.up(sink)
     fill(1)
     outbound.push(effect(1))
@@ -117,7 +127,7 @@ describe('pages on their way out', () => {
   test('under back-pressure a page stays in the pool, unsent, until the channel drains', () => {
     const sent: number[] = []
     const sink = sinkOf(1)
-    const outbound = new Outbound(kernels, (id) => sent.push(id))
+    const outbound = new Outbound(kernels, SHAPE.pageSize, (id) => sent.push(id))
     outbound.up(sink)
     fill(1)
     outbound.push(effect(1))
@@ -131,10 +141,23 @@ describe('pages on their way out', () => {
     expect(sent).toEqual([1, 2])
   })
 
+  test('a buffer is used again once it is written, and not before', () => {
+    const sink = sinkOf(99)
+    const outbound = new Outbound(kernels, SHAPE.pageSize, () => undefined)
+    outbound.up(sink)
+    outbound.push(effect(1))
+    outbound.push(effect(2))
+    expect(sink.buffers.size).toBe(2)
+    for (const written of sink.held) written()
+    outbound.push(effect(3))
+    outbound.push(effect(4))
+    expect(sink.buffers.size).toBe(2)
+  })
+
   test('what waits when the channel goes is neither sent later nor told', () => {
     const sent: number[] = []
     const first = sinkOf(1)
-    const outbound = new Outbound(kernels, (id) => sent.push(id))
+    const outbound = new Outbound(kernels, SHAPE.pageSize, (id) => sent.push(id))
     outbound.up(first)
     outbound.push(effect(1))
     outbound.push(effect(2))

@@ -11,6 +11,7 @@ export interface WorkerPorts<Message> {
   /** This thread's instance over the pool. */
   readonly kernels: PoolKernels
   readonly poolPages: number
+  readonly pageSize: number
   /** Begins a pass; its layers and its end come back through the worker's `layerDone` and `forwardDone`. */
   readonly forward: (plan: ForwardPlan) => void
   readonly send: (message: Message) => void
@@ -21,8 +22,8 @@ export interface WorkerPorts<Message> {
 
 /** Prefill's side of the channel. */
 export interface PageSink {
-  /** Takes the rows as they are; they must not change until written. False: full, wait for `drained`. */
-  sendPage(frame: PageFrame, rows: Uint8Array): boolean
+  /** Takes the rows as they are, until `written` is called. False: full, wait for `drained`. */
+  sendPage(frame: PageFrame, rows: Uint8Array, written: () => void): boolean
   sendManifest(frame: ManifestFrame): boolean
 }
 

@@ -47,7 +47,7 @@ export const createPrefillCore = (machine: Prefiller, ports: WorkerPorts<Prefill
   }
   const executeOnPool = createPoolEffects(kernels, ports.poolPages, now, (event) => driver.dispatch(event))
   const driver = createDriver<PrefillEvent, PrefillEffect>(machine, execute, ports.idle)
-  const outbound = new Outbound(kernels, (id) => driver.dispatch({ kind: 'page_sent', id, now: now() }))
+  const outbound = new Outbound(kernels, ports.pageSize, (id) => driver.dispatch({ kind: 'page_sent', id, now: now() }))
   return {
     start: () => driver.dispatch({ kind: 'start', now: now() }),
     message: (message) => driver.dispatch({ kind: 'message', message, now: now() }),

@@ -94,6 +94,7 @@ const portsOf = <Message extends PrefillToRouter | DecodeToRouter>(
   digests: outside.digests,
   kernels,
   poolPages: init.shape.pages,
+  pageSize: init.shape.pageSize,
   forward: (plan) => forward.run(plan),
   send: (message) => {
     if (message.kind === 'hello') hello.hold(message)
