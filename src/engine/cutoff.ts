@@ -1,60 +1,81 @@
-/** Weights below `least` go; of those equal to it the first `ties` by id stay. */
+/** Values below `least` go; of those equal to it the first `ties` by id stay. */
 export interface Cutoff {
   readonly least: number
   readonly ties: number
 }
 
-/** Keeps the `k` largest weights. Weights are at most 1 and the largest is 1. */
-export const kthLargest = (weights: Float64Array, k: number): Cutoff => {
-  const sorted = candidates(weights, (count) => count >= k)
-  return cutoffAt(sorted, k - 1)
+/** Above it a heap loses to sorting everything. */
+const LARGEST_HEAP = 2048
+
+/** Keeps the `k` largest values; 1 ≤ k ≤ values.length. */
+export const kthLargest = (values: Float32Array, k: number): Cutoff => {
+  const least = k <= LARGEST_HEAP ? leastOfHeap(values, k) : values.slice().sort()[values.length - k]!
+  let above = 0
+  for (let id = 0; id < values.length; id++) if (values[id]! > least) above++
+  return { least, ties: k - above }
 }
 
-/** Keeps the fewest largest weights that hold at least `mass` of the total, at least one. */
-export const massCutoff = (weights: Float64Array, mass: number): Cutoff => {
-  let total = 0
-  for (let id = 0; id < weights.length; id++) total += weights[id]!
-  const wanted = mass * total
-  const sorted = candidates(weights, (_, sum) => sum >= wanted)
-  let sum = 0
-  let at = sorted.length - 1
-  for (let i = 0; i < sorted.length; i++) {
-    sum += sorted[i]!
-    if (sum >= wanted) {
-      at = i
-      break
+/** The smallest of the k largest values: a heap of k with the smallest on top, so that nearly every value is one comparison. */
+const leastOfHeap = (values: Float32Array, k: number): number => {
+  const heap = values.slice(0, k).sort() // sorted is a heap
+  for (let id = k; id < values.length; id++) {
+    const value = values[id]!
+    if (value <= heap[0]!) continue
+    let at = 0
+    for (let child = 1; child < k; child = 2 * at + 1) {
+      if (child + 1 < k && heap[child + 1]! < heap[child]!) child++
+      if (heap[child]! >= value) break
+      heap[at] = heap[child]!
+      at = child
     }
+    heap[at] = value
   }
-  return cutoffAt(sorted, at)
+  return heap[0]!
 }
+
+/** Sign, exponent and three bits of the mantissa of a 32-bit float: buckets an eighth of an octave wide. */
+const BUCKET_SHIFT = 20
+const BUCKETS = 4096
 
 /**
- * The largest weights, largest first, as many as it takes: those above a floor that sinks until they suffice. Vocabularies
- * are large and their weight sits in few tokens, so almost always a few hundred numbers are sorted instead of all.
+ * Keeps the fewest largest weights that hold at least `mass` of their total, at least one. Weights are finite and not
+ * negative. Only the weights of the bucket in which the mass is reached are sorted: vocabularies are large.
  */
-const candidates = (weights: Float64Array, enough: (count: number, sum: number) => boolean): Float64Array => {
-  for (let floor = 1e-2; ; floor *= 1e-3) {
-    const bound = floor < 1e-300 ? 0 : floor
-    let count = 0
-    let sum = 0
-    for (let id = 0; id < weights.length; id++) {
-      const weight = weights[id]!
-      if (weight >= bound) {
-        count++
-        sum += weight
-      }
-    }
-    if (bound > 0 && !enough(count, sum)) continue
-    return weights
-      .filter((weight) => weight >= bound)
-      .sort()
-      .reverse()
+export const massCutoff = (weights: Float64Array, mass: number): Cutoff => {
+  // Rounding to 32 bits keeps order, and order is all that buckets need.
+  const bucketOf = new Uint32Array(new Float32Array(weights).buffer)
+  const sums = new Float64Array(BUCKETS)
+  let total = 0
+  for (let id = 0; id < weights.length; id++) {
+    const weight = weights[id]!
+    total += weight
+    sums[bucketOf[id]! >>> BUCKET_SHIFT]! += weight
   }
+  const wanted = mass * total
+  let sum = 0
+  let bucket = BUCKETS - 1
+  while (bucket > 0 && sum + sums[bucket]! < wanted) sum += sums[bucket--]!
+  const within = weightsIn(bucket, weights, bucketOf)
+  for (let i = within.length - 1; i >= 0; i--) {
+    sum += within[i]!
+    if (sum >= wanted) return { least: within[i]!, ties: tiesAt(within, i) }
+  }
+  // Sums in another order may miss the total by a hair: then everything stays.
+  return { least: 0, ties: weights.length }
 }
 
-const cutoffAt = (sorted: Float64Array, at: number): Cutoff => {
-  const least = sorted[at]!
-  let first = at
-  while (first > 0 && sorted[first - 1] === least) first--
-  return { least, ties: at - first + 1 }
+/** The weights of one bucket, ascending. */
+const weightsIn = (bucket: number, weights: Float64Array, bucketOf: Uint32Array): Float64Array => {
+  const within = new Float64Array(weights.length)
+  let count = 0
+  for (let id = 0; id < weights.length; id++)
+    if (bucketOf[id]! >>> BUCKET_SHIFT === bucket) within[count++] = weights[id]!
+  return within.subarray(0, count).sort()
+}
+
+/** How many of the values equal to `ascending[at]` stand at or after it. */
+const tiesAt = (ascending: Float64Array, at: number): number => {
+  let end = at + 1
+  while (end < ascending.length && ascending[end] === ascending[at]) end++
+  return end - at
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { SamplingParams } from '../model/index.ts'
+import { kthLargest } from './cutoff.ts'
 import { sample } from './index.ts'
 import { philox4x32, uniform } from './philox.ts'
 
@@ -112,6 +113,16 @@ describe('sample', () => {
     const sampled = sample(logitsOf(1, 2), { params: params({ topLogprobs: 0 }), sequence: 0, index: 0 })
     expect(sampled.logprob).not.toBeNull()
     expect(sampled.top).toEqual([])
+  })
+
+  it('cuts at any size as a sort would', () => {
+    const logits = Float32Array.from({ length: 5000 }, (_, id) => Math.round(uniform(3, 0, id) * 4000) / 100)
+    for (const k of [1, 7, 2048, 2049, 4999]) {
+      const { least, ties } = kthLargest(logits, k)
+      const sorted = [...logits].sort((a, b) => b - a)
+      expect(least).toBe(sorted[k - 1])
+      expect(ties).toBe(k - sorted.filter((logit) => logit > least).length)
+    }
   })
 
   it('is quick on a vocabulary of 151,936', () => {

@@ -23,31 +23,60 @@ const argmax = (logits: Float32Array): number => {
 }
 
 const draw = (logits: Float32Array, largest: number, { params, sequence, index }: SampleRequest): number => {
-  const weights = new Float64Array(logits.length)
-  for (let id = 0; id < logits.length; id++) weights[id] = Math.exp((logits[id]! - largest) / params.temperature)
-  if (params.topK > 0 && params.topK < weights.length) cut(weights, kthLargest(weights, params.topK))
+  const ids = params.topK > 0 && params.topK < logits.length ? largestIds(logits, params.topK) : null
+  const weights = weightsOf(logits, ids, largest, params.temperature)
   if (params.topP < 1) cut(weights, massCutoff(weights, params.topP))
   // Summed and walked in id order: the draw needs no sort, only the set that is left.
   let total = 0
-  for (let id = 0; id < weights.length; id++) total += weights[id]!
-  let left = uniform(params.seed, sequence, index) * total
+  for (let i = 0; i < weights.length; i++) total += weights[i]!
+  const at = walk(weights, uniform(params.seed, sequence, index) * total)
+  return ids === null ? at : ids[at]!
+}
+
+/** Ids of the k largest logits, ascending; of equal ones the lowest ids. */
+const largestIds = (logits: Float32Array, k: number): Int32Array => {
+  const { least, ties } = kthLargest(logits, k)
+  const ids = new Int32Array(k)
+  let count = 0
+  let equal = 0
+  for (let id = 0; id < logits.length && count < k; id++) {
+    const logit = logits[id]!
+    if (logit > least || (logit === least && equal++ < ties)) ids[count++] = id
+  }
+  return ids
+}
+
+const weightsOf = (
+  logits: Float32Array,
+  ids: Int32Array | null,
+  largest: number,
+  temperature: number,
+): Float64Array => {
+  const weights = new Float64Array(ids === null ? logits.length : ids.length)
+  for (let i = 0; i < weights.length; i++)
+    weights[i] = Math.exp((logits[ids === null ? i : ids[i]!]! - largest) / temperature)
+  return weights
+}
+
+/** Where `left` runs out; never at a weight of zero. */
+const walk = (weights: Float64Array, left: number): number => {
   let last = 0
-  for (let id = 0; id < weights.length; id++) {
-    const weight = weights[id]!
+  for (let i = 0; i < weights.length; i++) {
+    const weight = weights[i]!
     if (weight === 0) continue
-    last = id
+    last = i
     left -= weight
-    if (left < 0) return id
+    if (left < 0) return i
   }
   return last // rounding left a crumb over
 }
 
-/** Zeroes what lies below the cutoff, and of those equal to it all but the first `ties` ids. */
+/** Zeroes what lies below the cutoff, and of those equal to it all but the first `ties`. */
 const cut = (weights: Float64Array, { least, ties }: Cutoff): void => {
   let equal = 0
-  for (let id = 0; id < weights.length; id++) {
-    const weight = weights[id]!
-    if (weight < least || (weight === least && ++equal > ties)) weights[id] = 0
+  for (let i = 0; i < weights.length; i++) {
+    const weight = weights[i]!
+    if (weight < least || (weight === least && ++equal > ties)) weights[i] = 0
   }
 }
 
