@@ -218,7 +218,7 @@ describe('refusalMessage', () => {
     )
   })
 
-  it('says "at least" of a floor', () => {
-    expect(refused({ promptTokensIs: 'at_least', promptTokens: 9000 })).toContain('resulted in at least 9000 tokens.')
+  it('keeps the wording for a floor', () => {
+    expect(refused({ promptTokensIs: 'at_least', promptTokens: 9000 })).toContain('resulted in 9000 tokens.')
   })
 })

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { bulkhead, temporaryFolder } from './bulkhead.ts'
 
@@ -112,5 +113,6 @@ describe('serve --check', () => {
     const { code, stdout } = await bulkhead(['serve', '--schema'])
     expect(code).toBe(0)
     expect(JSON.parse(stdout).properties).toHaveProperty('tenants')
+    expect(stdout).toBe(readFileSync('docs/bulkhead.schema.json', 'utf8'))
   })
 })

@@ -76,7 +76,7 @@ async function stageModel(): Promise<StageModel> {
   const weights = builtInModel('recall')
   const inspection = await inspectModel(weights)
   if (inspection.kind !== 'ok') throw new Error(inspection.message)
-  const side = createTextSide('recall', inspection, inspection.shape.contextLength, nodeClock.now)
+  const side = createTextSide('recall', inspection, inspection.shape.contextLength, nodeClock)
   if (side.kind !== 'ok') throw new Error(side.message)
   return {
     file: { weights, digest: inspection.digest, shape: inspection.shape },

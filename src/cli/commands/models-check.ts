@@ -20,7 +20,7 @@ export const modelsCheck: Command = {
     if (report.kind !== 'ok') return refuse(input, report.code, report.message)
     const inspection = await inspectModel(file)
     if (inspection.kind !== 'ok') return refuse(input, inspection.code, inspection.message)
-    const text = createTextSide(report.name, inspection, report.contextLength, nodeClock.now)
+    const text = createTextSide(report.name, inspection, report.contextLength, nodeClock)
     if (text.kind === 'refused') return refuse(input, 'text', text.message)
     input.out(input.flags.json === true ? `${JSON.stringify({ ok: true, ...report })}\n` : render(report))
     return 0

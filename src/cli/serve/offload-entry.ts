@@ -30,7 +30,7 @@ async function promptModels(list: string | null): Promise<readonly PromptModel[]
     models.map(async ({ id, weights, encodeLimit }) => {
       const inspection = await inspectModel(weights)
       if (inspection.kind !== 'ok') throw new Error(inspection.message)
-      const side = createTextSide(id, inspection, encodeLimit, nodeClock.now)
+      const side = createTextSide(id, inspection, encodeLimit, nodeClock)
       if (side.kind !== 'ok') throw new Error(side.message)
       return side.text.prompt
     }),

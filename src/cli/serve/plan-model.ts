@@ -1,4 +1,5 @@
 import { effectiveWindow, type ModelLimits, type OnShortPool, poolVerdict } from '../../admission/index.ts'
+import type { Clock } from '../../host/index.ts'
 import { inspectModel, type ModelInspection } from '../../model/index.ts'
 import { createTextSide, type TextSide } from './prompt-model.ts'
 
@@ -28,8 +29,8 @@ export interface PlannedModel {
 /** `message` is one line that names the model and what is wrong with it. */
 export type PlanResult = PlannedModel | { readonly kind: 'refused'; readonly message: string }
 
-/** Judges a model before anything listens: file, tokenizer, template, window, pools (R2). `now` bounds the template's trial. */
-export async function planModel(wanted: WantedModel, now: () => number): Promise<PlanResult> {
+/** Judges a model before anything listens: file, tokenizer, template, window, pools (R2). The clock bounds the template's trial. */
+export async function planModel(wanted: WantedModel, clock: Clock): Promise<PlanResult> {
   const refused = (message: string): PlanResult => ({ kind: 'refused', message: `model ${wanted.id}: ${message}` })
   const inspection = await inspectModel(wanted.weights)
   if (inspection.kind !== 'ok') return refused(inspection.message)
@@ -48,7 +49,7 @@ export async function planModel(wanted: WantedModel, now: () => number): Promise
   const pools = poolVerdict(limits, wanted.onShortPool)
   if (pools.kind === 'refuse') return refused(pools.message)
   const window = effectiveWindow(limits)
-  const text = createTextSide(wanted.id, inspection, countingLimit(window), now)
+  const text = createTextSide(wanted.id, inspection, countingLimit(window), clock)
   if (text.kind === 'refused') return refused(text.message)
   const clamped =
     pools.kind === 'clamp'

@@ -42,7 +42,7 @@ export async function planServe(
   const models: { config: ModelConfig; plan: PlannedModel }[] = []
   const problems: string[] = []
   for (const model of config.models) {
-    const plan = await planModel({ ...model, weights: weightsPath(model, base) }, nodeClock.now)
+    const plan = await planModel({ ...model, weights: weightsPath(model, base) }, nodeClock)
     if (plan.kind === 'ok') models.push({ config: model, plan })
     else problems.push(plan.message)
   }

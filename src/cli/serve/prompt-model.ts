@@ -1,4 +1,5 @@
 import type { PromptModel } from '../../gateway/index.ts'
+import type { Clock } from '../../host/index.ts'
 import type { ModelInspection } from '../../model/index.ts'
 import {
   type ChatTemplate,
@@ -26,11 +27,11 @@ export function createTextSide(
   id: string,
   inspection: ModelInspection,
   encodeLimit: number,
-  now: () => number,
+  clock: Clock,
 ): TextSideResult {
   try {
     const tokenizer = createTokenizer(inspection.tokenizer)
-    const template = chatTemplate(inspection, tokenizer, now)
+    const template = chatTemplate(inspection, tokenizer, clock)
     if (template.kind === 'refused') return template
     const prompt: PromptModel = {
       id,
@@ -54,13 +55,13 @@ export function createTextSide(
 function chatTemplate(
   inspection: ModelInspection,
   tokenizer: TextTokenizer,
-  now: () => number,
+  clock: Clock,
 ):
   | { readonly kind: 'ok'; readonly template: ChatTemplate | null }
   | { readonly kind: 'refused'; readonly message: string } {
   const source = inspection.tokenizer.chatTemplate
   if (source === null) return { kind: 'ok', template: null }
   const { bosToken, eosToken } = tokenizer
-  const trial = trialTemplate(source, { bosToken, eosToken, now })
+  const trial = trialTemplate(source, { bosToken, eosToken, now: clock.now, wall: clock.wall })
   return trial.kind === 'ok' ? trial : { kind: 'refused', message: trial.message }
 }
