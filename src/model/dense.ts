@@ -14,6 +14,9 @@ import { type HeldMatrix, heldForm, matrixBytes, readMatrix, readVector } from '
 import type { WeightsSource } from './weights/source.ts'
 import { StageBuffer } from './weights/stage-buffer.ts'
 
+/** Longer than what lies between two operators, shorter than what lies between two runs of one session. */
+const SPIN_MICROSECONDS = '60'
+
 /** What the last stage gives for the rows it was handed. `logits` is rows x vocab, null unless asked for. */
 export interface HeadOutput {
   readonly tokens: BigInt64Array
@@ -181,8 +184,9 @@ function createSession({ model, externalData }: BuiltGraph, threads: number): Pr
     // The arena keeps the largest pass's memory for ever and is not faster.
     enableCpuMemArena: false,
     externalData,
-    // Each session owns its threads: spinning ones would starve the others' work.
-    extra: { session: { intra_op: { allow_spinning: '0' } } },
+    // Each session owns its threads, so one that spins on takes time from the others. A moment spans the gap between two
+    // operators, where falling asleep costs more than the wait.
+    extra: { session: { intra_op: { allow_spinning: '1', spin_duration_us: SPIN_MICROSECONDS } } },
     logSeverityLevel: 3,
   })
 }
