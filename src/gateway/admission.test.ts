@@ -96,7 +96,7 @@ describe.each(cases)('R2 at the edge: $name', ({ path, param, body, stream }) =>
       status: 400,
       details: { n_prompt_tokens: 1025, n_prompt_tokens_is: 'at_least', bound: 'prefill_pool' },
     })
-    expect(error.message).toContain('at least 1025 tokens')
+    expect(error.message).toContain('resulted in 1025 tokens')
   })
 })
 

@@ -16,7 +16,7 @@ export const tokenize = async (context: GatewayContext, call: Call): Promise<Res
   return errorResponse(
     errorBody({
       code: 'context_length_exceeded',
-      message: `This model's maximum context length is ${window} tokens. However, your text resulted in at least ${ids.length} tokens. Please reduce the length of the messages.`,
+      message: `This model's maximum context length is ${window} tokens. However, your messages resulted in ${ids.length} tokens. Please reduce the length of the messages.`,
       details: { n_prompt_tokens: ids.length, n_prompt_tokens_is: 'at_least', n_ctx: window },
     }),
   )
