@@ -7,5 +7,6 @@ export {
   type StageHost,
   type StageModel,
   showLeak,
+  type Theatre,
 } from './leak/index.ts'
 export { runSeeds, type SeedsReport } from './sim/index.ts'

@@ -1,11 +1,11 @@
 import { loadPage } from '../../dashboard/index.ts'
 import { createPageHandler } from '../../gateway/index.ts'
 import { nodeClock, nodeDigests, nodeRandom, nodeTimers } from '../../host/node/index.ts'
-import { createTheatre, isAsClaimed, renderLeak, type StageModel, showLeak } from '../../lab/index.ts'
+import { createTheatre, isAsClaimed, renderLeak, type StageModel, showLeak, type Theatre } from '../../lab/index.ts'
 import { inspectModel } from '../../model/index.ts'
 import { listen } from '../../runtime/index.ts'
 import { builtInModel } from '../built-in.ts'
-import { type Command, type CommandInput, type ExitCode, noOperands, wholeFlag } from '../command.ts'
+import { type Command, type CommandInput, noOperands, wholeFlag } from '../command.ts'
 import { readPageModule } from '../serve/page.ts'
 import { createTextSide } from '../serve/prompt-model.ts'
 import { makeKey } from '../serve/state.ts'
@@ -44,7 +44,7 @@ export const labLeak: Command = {
 const BEAT_MS = 350
 const INTERMISSION_MS = 12_000
 
-async function playOnPage(input: CommandInput, model: StageModel, port: number): Promise<ExitCode> {
+async function playOnPage(input: CommandInput, model: StageModel, port: number): Promise<never> {
   const host = { clock: nodeClock, random: nodeRandom, sha256: nodeDigests.sha256, timers: nodeTimers }
   const theatre = createTheatre({ model, host, beat: BEAT_MS })
   const key = makeKey('page', nodeRandom)
@@ -60,16 +60,17 @@ async function playOnPage(input: CommandInput, model: StageModel, port: number):
   })
   input.out(`page: ${server.url}/#key=${key}\n`)
   input.err('bulkhead: plays again and again; Ctrl-C ends it\n')
-  let ended = false
-  const signalled = untilSignal().then(() => {
-    ended = true
-  })
-  while (!ended) {
-    await theatre.playOnce()
-    await Promise.race([signalled, new Promise((resolve) => setTimeout(resolve, INTERMISSION_MS).unref())])
-  }
+  await Promise.race([untilSignal(), playForever(theatre)])
   await server.stop(0)
-  return 0
+  // a play that is under way holds nothing that needs an orderly end
+  process.exit(0)
+}
+
+async function playForever(theatre: Theatre): Promise<never> {
+  for (;;) {
+    await theatre.playOnce()
+    await new Promise((resolve) => setTimeout(resolve, INTERMISSION_MS))
+  }
 }
 
 async function stageModel(): Promise<StageModel> {

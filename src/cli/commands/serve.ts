@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
-import { type LogRecord, renderHumanLine, renderJsonLine } from '../../telemetry/index.ts'
+import { renderHumanLine, renderJsonLine } from '../../telemetry/index.ts'
 import { type Command, type CommandInput, type ExitCode, noOperands, UsageError, wholeFlag } from '../command.ts'
 import { configJsonSchema } from '../config/index.ts'
 import { greeting } from '../serve/greeting.ts'
 import { planServe, type ServePlan } from '../serve/plan.ts'
 import { effectiveWindowOf } from '../serve/plan-model.ts'
-import { defaultStateDirectory, type RunningServer, startServer } from '../serve/start.ts'
+import { defaultStateDirectory, type RunningServer, type ServeLog, startServer } from '../serve/start.ts'
 import { untilSignal } from '../signals.ts'
 
 const GRACE_MS = 5_000
@@ -93,9 +93,9 @@ async function run(input: CommandInput, plan: ServePlan): Promise<ExitCode> {
   for (const { plan: model } of plan.models)
     for (const note of model.notes) input.err(`bulkhead: ${model.wanted.id}: ${note}\n`)
   input.err(`bulkhead: loading ${plan.models.map(({ config }) => config.id).join(' and ')} …\n`)
-  const log = (record: LogRecord): void => {
-    if (input.flags.verbose !== true && (record.level === 'debug' || record.level === 'info')) return
-    input.err(`${json ? renderJsonLine(record) : renderHumanLine(record)}\n`)
+  const log: ServeLog = {
+    wanted: (level) => input.flags.verbose === true || level === 'warn' || level === 'error',
+    log: (record) => input.err(`${json ? renderJsonLine(record) : renderHumanLine(record)}\n`),
   }
   let server: RunningServer
   try {

@@ -1,14 +1,7 @@
-import type { PromptModel } from '../../gateway/index.ts'
+import { createPromptModel, type PromptModel } from '../../gateway/index.ts'
 import type { Clock } from '../../host/index.ts'
 import type { ModelInspection } from '../../model/index.ts'
-import {
-  type ChatTemplate,
-  createTokenizer,
-  encodeChat,
-  TextError,
-  type TextTokenizer,
-  trialTemplate,
-} from '../../text/index.ts'
+import { type ChatTemplate, createTokenizer, TextError, type TextTokenizer, trialTemplate } from '../../text/index.ts'
 
 export interface TextSide {
   readonly tokenizer: TextTokenizer
@@ -33,18 +26,7 @@ export function createTextSide(
     const tokenizer = createTokenizer(inspection.tokenizer)
     const template = chatTemplate(inspection, tokenizer, clock)
     if (template.kind === 'refused') return template
-    const prompt: PromptModel = {
-      id,
-      encodeLimit,
-      encodeText: (text, limit) => tokenizer.encode(text, { addSpecial: true, parseSpecial: false, limit }),
-      encodeChat: (messages, limit) => {
-        if (template.template !== null) return encodeChat(template.template, tokenizer, messages, { limit })
-        throw new TextError({
-          code: 'template_failed',
-          message: 'this model has no chat template; use /v1/completions',
-        })
-      },
-    }
+    const prompt = createPromptModel(id, tokenizer, template.template, encodeLimit)
     return { kind: 'ok', text: { tokenizer, prompt } }
   } catch (error) {
     if (error instanceof TextError) return { kind: 'refused', message: error.message }

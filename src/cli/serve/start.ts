@@ -12,7 +12,14 @@ import {
   nodeTimers,
 } from '../../host/node/index.ts'
 import { type EngineModel, type HttpServer, listen, startEngine } from '../../runtime/index.ts'
-import { createRecorder, type LogRecord, logRecord, type TelemetryEvent } from '../../telemetry/index.ts'
+import {
+  createRecorder,
+  type LogLevel,
+  type LogRecord,
+  logLevel,
+  logRecord,
+  type TelemetryEvent,
+} from '../../telemetry/index.ts'
 import type { Config } from '../config/index.ts'
 import { offloadModule } from './offload-entry.ts'
 import { readPageModule } from './page.ts'
@@ -30,6 +37,12 @@ export interface RunningServer {
   stop(graceMs: number): Promise<void>
 }
 
+/** Where log lines go. `wanted` is asked first: a record is not even made for an event nobody reads. */
+export interface ServeLog {
+  readonly wanted: (level: LogLevel) => boolean
+  readonly log: (record: LogRecord) => void
+}
+
 /**
  * Starts workers, gateway and listener, in that order: nothing listens before every model can answer.
  * Throws RuntimeError where a worker cannot start and the system's error where the address cannot be had; then nothing runs.
@@ -37,7 +50,7 @@ export interface RunningServer {
 export async function startServer(
   plan: ServePlan,
   stateDirectory: string,
-  log: (record: LogRecord) => void,
+  { wanted, log }: ServeLog,
 ): Promise<RunningServer> {
   const { config } = plan
   const state = openState(stateDirectory, nodePrivateFiles, nodeRandom)
@@ -47,7 +60,7 @@ export async function startServer(
   const telemetry = (event: TelemetryEvent): void => {
     recorder.record(event)
     recordFeed(event)
-    log(logRecord(event, nodeClock.wall()))
+    if (wanted(logLevel(event))) log(logRecord(event, nodeClock.wall()))
   }
   const engine = await startEngine({
     models: plan.models.map((model) => engineModel(model, config)),
