@@ -28,7 +28,7 @@ export const rawRequest = (
       const text = textOf()
       resolve({ text, status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), ending })
     }
-    let timer = setTimeout(() => settle('open'), waitMs ?? 300)
+    let timer = setTimeout(() => settle('open'), waitMs ?? 8_000)
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       if (waitMs !== null || !isWhole(textOf())) return
@@ -47,6 +47,7 @@ export const rawRequest = (
 const isWhole = (text: string): boolean => {
   const head = text.lastIndexOf('HTTP/1.1 ')
   const body = text.indexOf('\r\n\r\n', head)
+  if (/\r\ntransfer-encoding: chunked\r\n/i.test(text.slice(head, body + 2))) return text.endsWith('\r\n0\r\n\r\n')
   const length = /\r\ncontent-length: (\d+)\r\n/i.exec(text.slice(head, body + 2))
   return body >= 0 && length !== null && text.length - body - 4 >= Number(length[1])
 }
