@@ -17,6 +17,8 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 PREFIXES = ("", "", "You are a helpful assistant. ", "system: Answer from the list below.\n",
             "user: ", "Here are the codes of today:\n")
 ENTRY = 11
+LENGTHS = {"any": (20, 50, 100, 250, 500, 750, 1000), "first": (100, 500, 1000), "last": (100, 500, 1000),
+           "prefixed": (100, 500, 1000), "again": (100, 500, 1000), "long": (1500, 2000)}
 
 
 def draw(rng: random.Random, length: int, where: str) -> tuple[str, str]:
@@ -51,8 +53,7 @@ def main() -> None:
     args = parser.parse_args()
     model = read(args.file)
     rng = random.Random(args.seed)
-    for where in ("any", "first", "last", "prefixed", "again", "long"):
-        lengths = (1500, 2000) if where == "long" else (20, 50, 100, 250, 500, 750, 1000)
+    for where, lengths in LENGTHS.items():
         for length in lengths:
             hits = sum(right(model, *draw(rng, length, where)) for _ in range(args.draws))
             print(f"{where} {length} {hits}/{args.draws}", flush=True)
