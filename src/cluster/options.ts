@@ -1,5 +1,5 @@
 import type { TicketCrypto } from '../admission/index.ts'
-import type { PoolShape } from '../kv/index.ts'
+import type { FreeList, PoolShape } from '../kv/index.ts'
 import type { ScrubMode } from './effects.ts'
 import type { Fences } from './fences.ts'
 
@@ -17,6 +17,8 @@ export interface WorkerOptions {
   readonly scrub: ScrubMode
   /** Guard rows of all held pages are swept every so many passes; 0: never. */
   readonly sweepEvery: number
+  /** The ledger's free list, where the laboratory hands in one that is wrong; absent in every server. */
+  readonly freeList?: FreeList
 }
 
 export interface PrefillOptions extends WorkerOptions {

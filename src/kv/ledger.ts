@@ -2,6 +2,7 @@ import { auditRecords, type PoolCounts } from './audit.ts'
 import type { LedgerFault, LedgerFaultCode, LedgerResult } from './errors.ts'
 import { ledgerFault } from './errors.ts'
 import type { PageFences } from './fences.ts'
+import { type FreeList, stackOfPages } from './free-list.ts'
 import type { PageGrant, PageHandle } from './handles.ts'
 import { PageRecords } from './records.ts'
 import { DRAINING, FILLING, FREE, type HolderKind, QUARANTINED, RESERVED, SEALED, stateCells } from './states.ts'
@@ -12,6 +13,8 @@ export interface LedgerOptions {
   readonly pageSize: number
   readonly layers: number
   readonly fences: PageFences
+  /** Default: `stackOfPages`. Handed in by the laboratory alone. */
+  readonly freeList?: FreeList
 }
 
 export interface Reservation {
@@ -33,9 +36,8 @@ export type Departure = 'held' | 'home' | 'idle'
 export class PageLedger {
   readonly #records: PageRecords
   readonly #fences: PageFences
-  readonly #free: Uint32Array
+  readonly #free: FreeList
   readonly #pageSize: number
-  #freeCount: number
   #nextOwner: OwnerId = 1
   #broken: LedgerFault | null = null
 
@@ -43,18 +45,17 @@ export class PageLedger {
     this.#records = new PageRecords(options.pages, options.layers)
     this.#fences = options.fences
     this.#pageSize = options.pageSize
-    this.#free = Uint32Array.from({ length: options.pages }, (_, i) => options.pages - 1 - i)
-    this.#freeCount = options.pages
+    this.#free = options.freeList ?? stackOfPages(options.pages)
   }
 
   /** Takes `count` pages for a new owner, all or none. Each gets a new generation, so that every older handle is stale. */
   reserve(count: number): LedgerResult<Reservation> {
     if (this.#broken !== null) return { ok: false, fault: this.#broken }
-    if (count > this.#freeCount) return refuse('no_room', `asked for ${count} pages, ${this.#freeCount} are free`)
+    if (count > this.#free.size) return refuse('no_room', `asked for ${count} pages, ${this.#free.size} are free`)
     const owner = this.#nextOwner++
     const grants: PageGrant[] = []
     for (let i = 0; i < count; i++) {
-      const page = this.#free[--this.#freeCount]!
+      const page = this.#free.pop()!
       grants.push({ access: 'write', page, owner, generation: this.#records.claim(page, owner) })
     }
     const fault = this.#checkConservation()
@@ -175,7 +176,7 @@ export class PageLedger {
   }
 
   counts(): PoolCounts {
-    return this.#records.counts(this.#freeCount)
+    return this.#records.counts(this.#free.size)
   }
 
   /** One character a page, see `stateCells`. */
@@ -185,7 +186,7 @@ export class PageLedger {
 
   /** R7 in full, page by page: also finds what equal counts hide. O(pages). */
   audit(): LedgerFault | null {
-    return this.#broken ?? auditRecords(this.#records, this.#free.subarray(0, this.#freeCount), this.#fences)
+    return this.#broken ?? auditRecords(this.#records, this.#free.list(), this.#fences)
   }
 
   /** Every held page with the tag that must stand in memory; what a guard-row sweep walks. */
@@ -200,8 +201,7 @@ export class PageLedger {
 
   #takeHome(handle: PageHandle): LedgerResult<Departure> {
     this.#records.free(handle.page)
-    // Length is fixed: a push beyond it would be lost silently, the count is what the conservation check sees.
-    this.#free[this.#freeCount++] = handle.page
+    this.#free.push(handle.page)
     const fault = this.#checkConservation()
     return fault === null ? { ok: true, value: 'home' } : { ok: false, fault }
   }

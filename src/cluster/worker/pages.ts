@@ -49,7 +49,8 @@ export class WorkerPages {
     this.#role = role
     this.#options = options
     this.#emit = emit
-    this.#ledger = new PageLedger({ ...options.shape, fences: options.fences.pages })
+    const { shape, fences, freeList } = options
+    this.#ledger = new PageLedger({ ...shape, fences: fences.pages, ...(freeList === undefined ? {} : { freeList }) })
   }
 
   /** Reserves and claims; `ordinals[i]` is the place of page i in its table. */
