@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { EngineEvent, SamplingParams } from '../../src/cluster/index.ts'
+import type { EngineEvent, EnginePort } from '../../src/cluster/index.ts'
+import type { SamplingParams } from '../../src/model/index.ts'
 import type { Engine, EngineModel, EngineOptions } from '../../src/runtime/index.ts'
 import type { TelemetryEvent } from '../../src/telemetry/index.ts'
 
@@ -17,6 +18,7 @@ export const modelFile = (name: string): string => resolve(import.meta.dirname, 
 
 export const runtime = (await import(dist('runtime/index.js'))) as typeof import('../../src/runtime/index.ts')
 export const host = (await import(dist('host/node/index.js'))) as typeof import('../../src/host/node/index.ts')
+export const cluster = (await import(dist('cluster/index.js'))) as typeof import('../../src/cluster/index.ts')
 const model = (await import(dist('model/index.js'))) as typeof import('../../src/model/index.ts')
 
 export const PAGE = 16
@@ -76,7 +78,7 @@ export const promptOf = (length: number, salt = 0): Int32Array =>
   Int32Array.from({ length }, (_, at) => 10 + ((at * 7 + salt * 13) % 900))
 
 export const ask = (
-  engine: Engine,
+  engine: EnginePort,
   ids: Int32Array,
   maxOutput: number,
   change: { readonly n?: number; readonly sampling?: Partial<SamplingParams> } = {},
@@ -126,7 +128,7 @@ export const until = async (condition: () => boolean, ms = 10_000): Promise<numb
 }
 
 /** Both pools as they were at the start. */
-export const allHome = (engine: Engine): boolean =>
+export const allHome = (engine: EnginePort): boolean =>
   engine
     .models()
     .every(({ pools }) => pools.prefill.free === pools.prefill.total && pools.decode.free === pools.decode.total)

@@ -40,6 +40,12 @@ describe('request line', () => {
   })
 })
 
+test('a refused request without a body leaves its connection open for the next', async () => {
+  const server = await serve()
+  const answer = await rawRequest(server.port, [get('/v1/%63hat') + get('/v1/models', 'Connection: close\r\n')])
+  expect(answer.text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 200'])
+})
+
 describe('Host', () => {
   test.each([
     ['', 400],

@@ -36,7 +36,12 @@ export const refuse = async (
 }
 
 /** Whether nothing of the request is left to arrive or to read. */
-export const bodyRead = (req: IncomingMessage): boolean => req.complete && req.readableLength === 0
+export const bodyRead = (req: IncomingMessage): boolean => {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = req.headers
+  // While its head is judged a request without a body is not marked complete yet.
+  if (coding === undefined && /^0+$/.test(length)) return true
+  return req.complete && req.readableLength === 0
+}
 
 /** Discards what the client still sends until it has finished, is gone, or its time or bytes are up. */
 export const clientFinished = (req: IncomingMessage, limits: HttpLimits): Promise<void> =>

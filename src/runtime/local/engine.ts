@@ -4,6 +4,7 @@ import {
   decodeDefaults,
   type EnginePort,
   type Fences,
+  type PoolUse,
   PrefillMachine,
   type PrefillToRouter,
   prefillDefaults,
@@ -31,8 +32,8 @@ export interface LocalEngineOptions {
   /** A full set as `serve` has it, or a partial one where a test or a demonstration takes fences away. */
   readonly fences: Fences
   readonly telemetry: (event: TelemetryEvent) => void
-  /** Called after every step of either worker that may have changed its pool. */
-  readonly onStep?: (role: WorkerRole) => void
+  /** Called after every step of either worker that may have changed its pool, from the first on; `use` looks at it now. */
+  readonly onStep?: (role: WorkerRole, use: () => PoolUse) => void
   /** Awaited before each forward pass and before each page crosses, so that people can watch. */
   readonly pace?: (moment: 'pass' | 'page') => Promise<void>
   /** Rewrites what the router sends and what is computed, for engines that are wrong on purpose. */
@@ -132,7 +133,7 @@ interface Leg<Core> {
   readonly pass: ForwardPass
 }
 
-const startLeg = async <Message, Core extends ForwardReports>(
+const startLeg = async <Message, Core extends ForwardReports & { poolUse(): PoolUse }>(
   { model, fences, telemetry, onStep, pace, rewrite }: LocalEngineOptions,
   role: WorkerRole,
   shape: KernelShape,
@@ -169,7 +170,7 @@ const startLeg = async <Message, Core extends ForwardReports>(
     forward: (plan) => void run(plan).catch(parts.fatal),
     send: parts.send,
     telemetry,
-    idle: () => onStep?.(role),
+    idle: () => onStep?.(role, () => core.poolUse()),
   })
   return { core, pass }
 }

@@ -49,7 +49,14 @@ export const createRouterHost = (options: RouterHostOptions): RouterHost => {
     const sink = sinks.get(requestId)
     const over = event.kind === 'done' || event.kind === 'failed'
     if (over) sinks.delete(requestId)
-    sink?.(event)
+    try {
+      sink?.(event)
+    } catch (error) {
+      // One request's listener must not stop the router in the middle of its effects; the process hears of it all the same.
+      queueMicrotask(() => {
+        throw error
+      })
+    }
     if (over && sinks.size === 0) empty?.()
   }
 
