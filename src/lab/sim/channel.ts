@@ -48,6 +48,7 @@ export class TransferChannel {
     if (oracle.chance('misnamed frame', faults.misnamedFrame)) sent = { ...sent, attempt: sent.attempt + 1 }
     if (oracle.chance('corrupt frame', faults.corruptFrame)) payload = this.#corrupt(payload)
     if (frame.rows > 1 && oracle.chance('short frame', faults.shortFrame)) sent = { ...sent, rows: frame.rows - 1 }
+    if (oracle.chance('shifted frame', faults.shiftedFrame)) sent = this.#shift(sent)
     if (oracle.chance('wild frame', faults.wildFrame)) sent = this.#wild(sent)
     const deliver = (): void => this.#decode.page(sent, payload)
     const late = oracle.chance('late frame', faults.lateFrame)
@@ -65,6 +66,12 @@ export class TransferChannel {
 
   #send(deliver: () => void, longest: number, overtaking: boolean): void {
     if (this.#open) this.#forth.send(this.#context.delay('frame', longest), deliver, overtaking)
+  }
+
+  #shift(frame: PageFrame): PageFrame {
+    const { oracle, settings } = this.#context
+    if (oracle.choose('page or layer', 2) === 0) return { ...frame, layer: (frame.layer + 1) % settings.layers }
+    return { ...frame, ordinal: frame.ordinal === 0 ? 1 : frame.ordinal - 1 }
   }
 
   #wild(frame: PageFrame): PageFrame {

@@ -6,6 +6,7 @@ import type { SimCluster } from './cluster.ts'
 import type { SimContext } from './context.ts'
 import { VOCAB } from './model.ts'
 import { letterDetokenizer, letterOf } from './text.ts'
+import { Link } from './world.ts'
 
 const TENANTS = ['a', 'b', 'c'] as const
 const END_IDS = [0, 1, 2]
@@ -22,11 +23,13 @@ export class Clients {
   readonly #cluster: () => SimCluster
   /** Requests with the engine; an exchange may have ended before its request has. */
   readonly #live = new Map<string, Client>()
+  readonly #toRouter: Link
   #made = 0
 
   constructor(context: SimContext, cluster: () => SimCluster) {
     this.#context = context
     this.#cluster = cluster
+    this.#toRouter = new Link(context.world)
   }
 
   /** Requests the engine has not ended. */
@@ -98,17 +101,16 @@ export class Clients {
         const request = { ...client.wanted, contract: effect.contract }
         this.#live.set(requestId, client)
         context.tell('submitted', (checker) => checker.submitted(request))
-        // As everywhere: what an effect causes is stepped later, never from within a step.
-        context.world.after(0, () => this.#cluster().submit(request))
+        this.#later(() => this.#cluster().submit(request))
         break
       }
       case 'abort':
         context.tell('stopped', (checker) => checker.stopped(requestId, null))
-        context.world.after(0, () => this.#cluster().abort(requestId))
+        this.#later(() => this.#cluster().abort(requestId))
         break
       case 'finish_sequence':
         context.tell('stopped', (checker) => checker.stopped(requestId, effect.sequence))
-        context.world.after(0, () => this.#cluster().finishSequence(requestId, effect.sequence))
+        this.#later(() => this.#cluster().finishSequence(requestId, effect.sequence))
         break
       case 'begin':
       case 'text':
@@ -117,6 +119,11 @@ export class Clients {
         context.check('answered', (checker) => checker.answered(requestId, effect))
         break
     }
+  }
+
+  /** As everywhere: what an effect causes is stepped later and in order, never from within a step. */
+  #later(run: () => void): void {
+    this.#toRouter.send(this.#context.delay('gateway', 2), run)
   }
 
   #wanted(promptTokens: number): Client['wanted'] {

@@ -20,6 +20,8 @@ export interface FaultProfile {
   readonly shortFrame: number
   /** It names a page, layer or row that does not exist. */
   readonly wildFrame: number
+  /** It names another page or layer of its own prompt. */
+  readonly shiftedFrame: number
   readonly misroutedFrame: number
   readonly misnamedFrame: number
   /** Per forward pass. */
@@ -48,6 +50,7 @@ const HIGHEST: FaultProfile = {
   corruptFrame: 0.02,
   shortFrame: 0.01,
   wildFrame: 0.01,
+  shiftedFrame: 0.02,
   misroutedFrame: 0.02,
   misnamedFrame: 0.02,
   swappedRows: 0.03,
