@@ -64,6 +64,16 @@ async function load(source: WeightsSource, options: LoadOptions): Promise<Loaded
     digest,
     notes: loadNotes(layout.tensors, fields),
     drill: () => drillBatchInvariance(dense, shape),
+    over: (others, pageSize) =>
+      new PagedForwardPass({
+        shape,
+        embedding,
+        dense,
+        kernels: others,
+        pageSize,
+        sampler: options.sampler,
+        close: async () => undefined,
+      }),
   }
 }
 

@@ -1,4 +1,4 @@
-import type { KernelChecks, PoolMemory } from '../kernels/index.ts'
+import type { KernelChecks, PoolKernels, PoolMemory } from '../kernels/index.ts'
 import type { ModelRefusal } from './errors.ts'
 import type { ForwardPlan, ForwardResult, SampledToken, SampleRequest } from './plan.ts'
 
@@ -74,6 +74,11 @@ export interface LoadedModel {
   readonly notes: readonly string[]
   /** Start-up drill: whether a row's bits are the same alone and in a batch, on this CPU. Touches no pool. */
   drill(): Promise<DrillResult>
+  /**
+   * Another pass with the same weights over another pool, whose kernels are handed in. It may run while the others do; its
+   * `close` frees nothing, and it is of no use once `pass` is closed.
+   */
+  over(kernels: PoolKernels, pageSize: number): ForwardPass
 }
 
 export type DrillResult =

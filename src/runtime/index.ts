@@ -10,5 +10,6 @@ export {
   type ListenOptions,
   listen,
 } from './http/index.ts'
-export { type LocalEngine, type LocalEngineOptions, startLocalEngine } from './local/engine.ts'
+export { type EngineSeams, type LocalEngine, type LocalEngineOptions, startLocalEngine } from './local/engine.ts'
 export { type Engine, type EngineModel, type EngineOptions, startEngine } from './supervisor/engine.ts'
+export type { LeaseSink, PageSink } from './worker/ports.ts'

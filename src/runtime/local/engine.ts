@@ -1,10 +1,12 @@
 import {
   DecodeMachine,
+  type Decoder,
   type DecodeToRouter,
   decodeDefaults,
   type EnginePort,
   type Fences,
   type PoolUse,
+  type Prefiller,
   PrefillMachine,
   type PrefillToRouter,
   prefillDefaults,
@@ -15,7 +17,8 @@ import {
 } from '../../cluster/index.ts'
 import { sample } from '../../engine/index.ts'
 import { nodeClock, nodeDigests, nodeRandom } from '../../host/node/index.ts'
-import { createPool, type KernelShape, openPool } from '../../kernels/index.ts'
+import { createPool, type KernelShape, openPool, type PoolKernels, type PoolMemory } from '../../kernels/index.ts'
+import type { FreeList } from '../../kv/index.ts'
 import { type ForwardPass, type ForwardPlan, loadModel, poolShape } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import { RuntimeError } from '../errors.ts'
@@ -23,7 +26,7 @@ import type { EngineModel } from '../supervisor/engine.ts'
 import { createRouterHost } from '../supervisor/router-host.ts'
 import { createDecodeCore, type DecodeCore } from '../worker/decode-core.ts'
 import type { WorkerRole } from '../worker/ipc.ts'
-import type { ForwardReports, WorkerPorts } from '../worker/ports.ts'
+import type { ForwardReports, LeaseSink, PageSink, WorkerPorts } from '../worker/ports.ts'
 import { createPrefillCore, type PrefillCore } from '../worker/prefill-core.ts'
 import { localChannel } from './channel.ts'
 
@@ -42,6 +45,20 @@ export interface LocalEngineOptions {
     readonly toDecode?: (message: RouterToDecode) => RouterToDecode
     readonly forward?: (role: WorkerRole, plan: ForwardPlan) => ForwardPlan
   }
+  readonly seams?: EngineSeams
+}
+
+/** Where the laboratory puts in parts that are wrong on purpose, or made beforehand. Each is asked once, when the engine starts. */
+export interface EngineSeams {
+  /** A pass over this pool with weights that are loaded already; the model's file is then not read. */
+  readonly pass?: (role: WorkerRole, kernels: PoolKernels, pageSize: number) => ForwardPass
+  /** Replaces a pool's kernels: the `worker`'s, which place and send rows, or, together with `pass`, the `pass`'s. */
+  readonly kernels?: (role: WorkerRole, user: 'worker' | 'pass', kernels: PoolKernels) => PoolKernels
+  readonly prefill?: (machine: Prefiller) => Prefiller
+  readonly decode?: (machine: Decoder) => Decoder
+  /** What prefill and decode hand their frames to; `channel` delivers them. */
+  readonly channel?: (channel: PageSink & LeaseSink) => PageSink & LeaseSink
+  readonly freeList?: (role: WorkerRole, pages: number) => FreeList
 }
 
 export interface LocalEngine extends EnginePort {
@@ -54,13 +71,14 @@ export interface LocalEngine extends EnginePort {
  * `startEngine`, joined by function calls. Throws `model_unusable` where the model cannot be loaded.
  */
 export const startLocalEngine = async (options: LocalEngineOptions): Promise<LocalEngine> => {
-  const { model, fences, rewrite } = options
+  const { model, fences, rewrite, seams } = options
   const key = nodeRandom.bytes(32)
-  const channel = localChannel(
+  const direct = localChannel(
     () => prefill.core,
     () => decode.core,
     options.pace ? () => options.pace!('page') : null,
   )
+  const channel = seams?.channel?.(direct) ?? direct
   const common = {
     model: model.id,
     weights: model.digest,
@@ -73,9 +91,17 @@ export const startLocalEngine = async (options: LocalEngineOptions): Promise<Loc
     prefill: poolShape(model.shape, model.prefillPool, model.pageSize),
     decode: poolShape(model.shape, model.decodePool, model.pageSize),
   }
+  const freeList = (role: WorkerRole): { readonly freeList?: FreeList } =>
+    seams?.freeList === undefined ? {} : { freeList: seams.freeList(role, shapes[role].pages) }
   const machines = {
-    prefill: new PrefillMachine({ ...prefillDefaults, ...common, epoch: 1, shape: shapes.prefill }),
-    decode: new DecodeMachine({ ...decodeDefaults, ...common, epoch: 2, shape: shapes.decode }),
+    prefill: new PrefillMachine({
+      ...prefillDefaults,
+      ...common,
+      ...freeList('prefill'),
+      epoch: 1,
+      shape: shapes.prefill,
+    }),
+    decode: new DecodeMachine({ ...decodeDefaults, ...common, ...freeList('decode'), epoch: 2, shape: shapes.decode }),
   }
   const router = createRouterHost({
     router: new RouterMachine({
@@ -97,12 +123,12 @@ export const startLocalEngine = async (options: LocalEngineOptions): Promise<Loc
   }
   const prefill = await startLeg<PrefillToRouter, PrefillCore>(options, 'prefill', shapes.prefill, key, {
     send: (message) => queueMicrotask(() => router.dispatch({ kind: 'from_prefill', epoch: 1, message })),
-    make: (ports) => createPrefillCore(machines.prefill, ports),
+    make: (ports) => createPrefillCore(seams?.prefill?.(machines.prefill) ?? machines.prefill, ports),
     fatal,
   })
   const decode = await startLeg<DecodeToRouter, DecodeCore>(options, 'decode', shapes.decode, key, {
     send: (message) => queueMicrotask(() => router.dispatch({ kind: 'from_decode', epoch: 2, message })),
-    make: (ports) => createDecodeCore(machines.decode, ports, () => undefined),
+    make: (ports) => createDecodeCore(seams?.decode?.(machines.decode) ?? machines.decode, ports, () => undefined),
     fatal,
   })
   for (const { core } of [prefill, decode]) {
@@ -134,7 +160,7 @@ interface Leg<Core> {
 }
 
 const startLeg = async <Message, Core extends ForwardReports & { poolUse(): PoolUse }>(
-  { model, fences, telemetry, onStep, pace, rewrite }: LocalEngineOptions,
+  options: LocalEngineOptions,
   role: WorkerRole,
   shape: KernelShape,
   sealKey: Uint8Array,
@@ -144,17 +170,15 @@ const startLeg = async <Message, Core extends ForwardReports & { poolUse(): Pool
     readonly fatal: (error: unknown) => void
   },
 ): Promise<Leg<Core>> => {
+  const { model, fences, telemetry, onStep, pace, rewrite } = options
   const pool = createPool(shape, new BigUint64Array(nodeRandom.bytes(16).buffer), sealKey)
-  const loaded = await loadModel(model.weights, {
-    threads: model.threads?.[role] ?? 1,
-    sampler: sample,
-    pool,
-    checks: fences.kernel,
-    lane: 1,
-    expectDigest: model.digest,
-  })
-  if (loaded.kind !== 'ok') throw new RuntimeError({ code: 'model_unusable', message: loaded.message })
-  const { pass } = loaded
+  const kernelsFor = (user: 'worker' | 'pass'): PoolKernels => {
+    const lane = user === 'worker' ? 0 : 1
+    const kernels = openPool(pool, { lane, checks: fences.kernel, ...model.shape })
+    return options.seams?.kernels?.(role, user, kernels) ?? kernels
+  }
+  const ready = options.seams?.pass
+  const pass = ready ? ready(role, kernelsFor('pass'), model.pageSize) : await loadPass(options, role, pool)
   const run = async (plan: ForwardPlan): Promise<void> => {
     if (pace) await pace('pass')
     const started = nodeClock.now()
@@ -164,7 +188,7 @@ const startLeg = async <Message, Core extends ForwardReports & { poolUse(): Pool
   const core = parts.make({
     now: nodeClock.now,
     digests: nodeDigests,
-    kernels: openPool(pool, { lane: 0, checks: fences.kernel, ...model.shape }),
+    kernels: kernelsFor('worker'),
     poolPages: shape.pages,
     pageSize: shape.pageSize,
     forward: (plan) => void run(plan).catch(parts.fatal),
@@ -173,4 +197,21 @@ const startLeg = async <Message, Core extends ForwardReports & { poolUse(): Pool
     idle: () => onStep?.(role, () => core.poolUse()),
   })
   return { core, pass }
+}
+
+const loadPass = async (
+  { model, fences }: LocalEngineOptions,
+  role: WorkerRole,
+  pool: PoolMemory,
+): Promise<ForwardPass> => {
+  const loaded = await loadModel(model.weights, {
+    threads: model.threads?.[role] ?? 1,
+    sampler: sample,
+    pool,
+    checks: fences.kernel,
+    lane: 1,
+    expectDigest: model.digest,
+  })
+  if (loaded.kind !== 'ok') throw new RuntimeError({ code: 'model_unusable', message: loaded.message })
+  return loaded.pass
 }
