@@ -17,23 +17,37 @@ for (const tokens of prefills) prefill.push({ tokens, tokensPerSecond: await pre
 console.log(JSON.stringify({ decode, prefill, peakBytes: process.resourceUsage().maxRSS * 1024 }))
 process.exit(0)
 
-/** Tokens per second over all sequences together, from the step when each has its first token. */
+/**
+ * Each sequence in a loop of its own, as a server would drive them; tokens per second over all of them together, from when
+ * each has its first token. (Stepped in lock-step from outside, batches fill better: see RESULTS.md.)
+ */
 async function decodeSpeed(batch, context) {
   const options = { contextSize: context + steps + 8, sequences: batch, batchSize: 512, threads, flashAttention: true }
   const created = await model.createContext(options)
-  const sequences = Array.from({ length: batch }, () => created.getSequence())
-  const streams = sequences.map((sequence, i) =>
-    sequence.evaluate(tokensOf(context, i), { temperature: 0, yieldEogToken: true }),
-  )
-  await Promise.all(streams.map((stream) => stream.next()))
-  const times = []
-  for (let step = 0; step < steps; step++) {
-    const start = performance.now()
-    await Promise.all(streams.map((stream) => stream.next()))
-    times.push(performance.now() - start)
+  let started = 0
+  let open
+  const gate = new Promise((resolve) => {
+    open = resolve
+  })
+  let start
+  const loop = async (sequence, i) => {
+    let made = 0
+    for await (const _ of sequence.evaluate(tokensOf(context, i), { temperature: 0, yieldEogToken: true })) {
+      if (made === 0) {
+        if (++started === batch) {
+          start = performance.now()
+          open()
+        }
+        await gate
+      }
+      if (++made > steps) break
+    }
   }
+  const sequences = Array.from({ length: batch }, () => created.getSequence())
+  await Promise.all(sequences.map(loop))
+  const ms = performance.now() - start
   await created.dispose()
-  return (batch * 1000) / median(times)
+  return (batch * steps * 1000) / ms
 }
 
 async function prefillSpeed(tokens) {

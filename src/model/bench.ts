@@ -13,7 +13,7 @@ export interface EngineBenchOptions {
   readonly now: () => number
   /** Peak resident memory of this process so far, in bytes. */
   readonly peakMemory: () => number
-  /** Rows of a prefill chunk; default 256: larger ones outgrow the cache and are slower. */
+  /** Rows of a prefill chunk; default 128: larger ones outgrow the cache, are no faster and take more memory. */
   readonly chunk?: number
   /** Steps per decode figure; default 20. The figure is their median. */
   readonly steps?: number
@@ -60,7 +60,7 @@ const REPEATS = 3
  * are left out. Weights decide nothing about speed, so synthetic files will do.
  */
 export async function benchEngine(options: EngineBenchOptions): Promise<EngineBench | ModelRefusal> {
-  const { path, threads, now, steps = 20, chunk = 256 } = options
+  const { path, threads, now, steps = 20, chunk = 128 } = options
   const { batches = [1, 8, 32], contexts = [128, 1024], prefills = [512, 2048], onFigure = () => undefined } = options
   const inspection = await inspectModel(path)
   if (inspection.kind !== 'ok') return inspection
