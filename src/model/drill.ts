@@ -1,6 +1,9 @@
 import type { DenseStack } from './dense.ts'
 import type { DrillResult, ModelShape } from './types.ts'
 
+/** What is drilled of a DenseStack. */
+export type DenseStages = Pick<DenseStack, 'first' | 'middle' | 'last'>
+
 /** Odd and even, below the row counts where matrix kernels are known to change; compared with rows of the largest. */
 const BATCHES = [1, 2, 3, 8, 32]
 const LARGEST = 33
@@ -10,7 +13,7 @@ const LARGEST = 33
  * do, so what holds on one need not hold on another. Runs the first, a middle and the last stage over a few made-up rows
  * (one of them large, one zero) and compares bytes; takes about as long as a few decode steps. Touches no pool.
  */
-export async function drillBatchInvariance(dense: DenseStack, shape: ModelShape): Promise<DrillResult> {
+export async function drillBatchInvariance(dense: DenseStages, shape: ModelShape): Promise<DrillResult> {
   for (const { name, run } of stages(dense, shape)) {
     const whole = await run(LARGEST)
     for (const batch of BATCHES) {
@@ -22,7 +25,7 @@ export async function drillBatchInvariance(dense: DenseStack, shape: ModelShape)
   return { kind: 'invariant' }
 }
 
-function stages(dense: DenseStack, { hidden, heads, headDim, layers }: ModelShape): Stage[] {
+function stages(dense: DenseStages, { hidden, heads, headDim, layers }: ModelShape): Stage[] {
   const x = testRows(LARGEST, hidden)
   const attention = testRows(LARGEST, heads * headDim)
   const xOf = (rows: number): Float32Array => x.subarray(0, rows * hidden)
