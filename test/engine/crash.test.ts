@@ -66,7 +66,7 @@ test('a worker that hangs is killed and replaced', async () => {
   const { engine, telemetry } = running
   const pid = engine.pids('tiny').decode!
   process.kill(pid, 'SIGSTOP')
-  await until(() => engine.pids('tiny').decode !== pid, 8_000)
+  await until(() => engine.pids('tiny').decode !== pid)
   expect(telemetry.filter(({ kind }) => kind === 'worker_down').at(-1)).toMatchObject({ reason: 'killed: no answer' })
   await readyAgain()
 })
@@ -123,7 +123,7 @@ test('when the gateway is killed no worker outlives it', async () => {
   expect(pids).toHaveLength(2)
   expect(pids.map(isAlive)).toEqual([true, true])
   gateway.kill('SIGKILL')
-  await until(() => pids.every((pid) => !isAlive(pid) || isZombie(pid)), 3_000)
+  await until(() => pids.every((pid) => !isAlive(pid) || isZombie(pid)))
 })
 
 const firstLine = async (child: ChildProcess): Promise<number[]> => {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, vi } from 'vitest'
 import type { EngineEvent, EnginePort } from '../../src/cluster/index.ts'
 import type { SamplingParams } from '../../src/model/index.ts'
 import type { Engine, EngineModel, EngineOptions } from '../../src/runtime/index.ts'
@@ -11,7 +12,9 @@ import type { TelemetryEvent } from '../../src/telemetry/index.ts'
 // Each test file looks for sockets left behind in a place of its own.
 const own = mkdtempSync(join(tmpdir(), 'bh-'))
 process.env.TMPDIR = own
-process.once('exit', () => rmSync(own, { recursive: true, force: true }))
+// Starting processes takes its time on a machine that does other things as well.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+afterAll(() => rmSync(own, { recursive: true, force: true }))
 
 const dist = (path: string): string => resolve(import.meta.dirname, '../../dist', path)
 export const modelFile = (name: string): string => resolve(import.meta.dirname, '../../models', `${name}.gguf`)
@@ -118,7 +121,7 @@ export const ask = (
   return { outcome, abort: () => handle.abort(), drawn: () => tokens[0]!.length }
 }
 
-export const until = async (condition: () => boolean, ms = 10_000): Promise<number> => {
+export const until = async (condition: () => boolean, ms = 60_000): Promise<number> => {
   const started = performance.now()
   while (!condition()) {
     if (performance.now() - started > ms) throw new Error('waited in vain')

@@ -20,6 +20,7 @@ import type { FromWorker, WorkerInit } from './ipc.ts'
 import { createOutbox, type Outbox } from './outbox.ts'
 import type { ForwardReports, WorkerPorts } from './ports.ts'
 import { createPrefillCore } from './prefill-core.ts'
+import { yieldToDecode } from './priority.ts'
 
 /** Of the pool's private scratch the main thread takes the first, the forward thread the next. */
 const MAIN_LANE = 0
@@ -112,7 +113,7 @@ const startPrefill = async (parts: Parts): Promise<Worker> => {
     layerBudgetSeconds: init.layerBudgetSeconds,
   })
   const outbox = createOutbox({ ...outside, role: init.role, machine, now: outside.clock.now })
-  const hello = heldHello(outbox)
+  const hello = heldHello(outbox, yieldToDecode)
   const core = createPrefillCore(machine, portsOf<PrefillToRouter>(parts, outbox, hello))
   core.start()
   parts.reports.current = core
@@ -168,16 +169,18 @@ interface HeldHello {
 }
 
 /** A machine greets at once; the router hears of it when the other worker can be reached, too. */
-const heldHello = (outbox: Outbox): HeldHello => {
+const heldHello = (outbox: Outbox, atRelease: () => void = () => undefined): HeldHello => {
   let held: WorkerHello | null = null
   return {
     hold: (hello) => {
       held = hello
     },
     release: () => {
-      if (held) outbox.send(held)
+      if (!held) return
+      outbox.send(held)
       held = null
       outbox.flush()
+      atRelease()
     },
   }
 }

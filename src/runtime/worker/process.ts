@@ -1,0 +1,78 @@
+/**
+ * A worker process. Its main thread owns the pool, the ledger, the state machine and the transfer socket; the
+ * forward thread computes. Crash-only: whatever goes wrong that is not one request's fault ends the process, and the
+ * supervisor starts the next life with a fresh pool.
+ */
+import { rmdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { nodeClock, nodeDigests, nodeRandom } from '../../host/node/index.ts'
+import { createPool } from '../../kernels/index.ts'
+import { removeStaleSocket } from '../transfer/index.ts'
+import type { FromWorker, ToWorker, WorkerInit } from './ipc.ts'
+import { startWorker, type Worker } from './start.ts'
+
+const EXIT_CRASHED = 70
+
+let worker: Worker | null = null
+let init: WorkerInit | null = null
+
+const send = (message: FromWorker): void => {
+  if (process.connected) process.send?.(message)
+}
+
+const crash = (error: unknown): void => {
+  const reason = error instanceof Error ? error.message : 'unknown'
+  const code = (error as { code?: unknown }).code
+  setTimeout(() => process.exit(EXIT_CRASHED), 200)
+  if (!process.connected) process.exit(EXIT_CRASHED)
+  const message: FromWorker = { kind: 'refused', code: typeof code === 'string' ? code : 'crashed', reason }
+  process.send?.(message, undefined, undefined, () => process.exit(EXIT_CRASHED))
+}
+
+process.on('uncaughtException', crash)
+process.on('unhandledRejection', crash)
+// A terminal sends its interrupt to the whole group; when to end is the gateway's to say.
+process.on('SIGINT', () => undefined)
+// The gateway is gone or lets go: no worker outlives it, and the last one takes the socket's directory along.
+process.on('disconnect', () => {
+  if (init?.role === 'decode') {
+    try {
+      removeStaleSocket(init.socketPath)
+      rmdirSync(dirname(init.socketPath))
+    } catch {
+      // Another model's socket still stands in it, or the gateway was first.
+    }
+  }
+  process.exit(0)
+})
+
+// It may have ended while this module was loading; no event tells of that any more.
+if (!process.connected) process.exit(0)
+
+process.on('message', (message: ToWorker) => {
+  switch (message.kind) {
+    case 'init':
+      init = message.init
+      begin(message.init).catch(crash)
+      return
+    case 'message':
+      worker?.message(message.message)
+      return
+    case 'ping':
+      send({ kind: 'pong', id: message.id, passMs: worker?.passMs() ?? 0 })
+      return
+  }
+})
+
+const begin = async (given: WorkerInit): Promise<void> => {
+  const key = new BigUint64Array(nodeRandom.bytes(16).buffer)
+  const pool = createPool(given.shape, key, given.keys.seal)
+  worker = await startWorker(given, {
+    pool,
+    send,
+    fatal: crash,
+    clock: nodeClock,
+    digests: nodeDigests,
+    random: nodeRandom,
+  })
+}
