@@ -13,6 +13,7 @@ export class TransferChannel {
   readonly #back: Link
   /** Leases seen on the way, for frames that end up in the wrong room. */
   readonly #leases: Lease[] = []
+  readonly #shifted = new Map<string, boolean>()
   #open = true
 
   constructor(context: SimContext, prefill: PrefillNode, decode: DecodeNode) {
@@ -48,7 +49,7 @@ export class TransferChannel {
     if (oracle.chance('misnamed frame', faults.misnamedFrame)) sent = { ...sent, attempt: sent.attempt + 1 }
     if (oracle.chance('corrupt frame', faults.corruptFrame)) payload = this.#corrupt(payload)
     if (frame.rows > 1 && oracle.chance('short frame', faults.shortFrame)) sent = { ...sent, rows: frame.rows - 1 }
-    if (oracle.chance('shifted frame', faults.shiftedFrame)) sent = this.#shift(sent)
+    if (this.#shifts(frame)) sent = { ...sent, layer: (frame.layer + 1) % this.#context.settings.layers }
     if (oracle.chance('wild frame', faults.wildFrame)) sent = this.#wild(sent)
     const deliver = (): void => this.#decode.page(sent, payload)
     const late = oracle.chance('late frame', faults.lateFrame)
@@ -68,10 +69,14 @@ export class TransferChannel {
     if (this.#open) this.#forth.send(this.#context.delay('frame', longest), deliver, overtaking)
   }
 
-  #shift(frame: PageFrame): PageFrame {
-    const { oracle, settings } = this.#context
-    if (oracle.choose('page or layer', 2) === 0) return { ...frame, layer: (frame.layer + 1) % settings.layers }
-    return { ...frame, ordinal: frame.ordinal === 0 ? 1 : frame.ordinal - 1 }
+  /** Decided once per page, so that all its layers arrive, each in another's place. */
+  #shifts({ lease, ordinal }: PageFrame): boolean {
+    const key = `${lease.id}/${ordinal}`
+    const known = this.#shifted.get(key)
+    if (known !== undefined) return known
+    const shifted = this.#context.oracle.chance('shifted layers', this.#context.faults.shiftedLayers)
+    this.#shifted.set(key, shifted)
+    return shifted
   }
 
   #wild(frame: PageFrame): PageFrame {

@@ -7,7 +7,7 @@ describe('the cluster, simulated', () => {
     const report = runSeeds({ from: 0, seeds: 200 })
     expect(report.failures).toEqual([])
     expect(report.events).toBeGreaterThan(200 * 300)
-  })
+  }, 120_000)
 
   it('runs at least 20 requests and 300 events a seed', () => {
     for (let seed = 1000; seed < 1010; seed++) {
@@ -21,6 +21,13 @@ describe('the cluster, simulated', () => {
     expect(runSeed(7).digest).toBe(runSeed(7).digest)
     expect(runSeed(7).digest).not.toBe(runSeed(8).digest)
     expect(runSeeds({ from: 3, seeds: 4 })).toEqual(runSeeds({ from: 3, seeds: 4 }))
+  })
+})
+
+describe('a calm cluster', () => {
+  it('serves everybody: without harmful faults nothing fails but for pressure', () => {
+    const faults: FaultName[] = ['disconnect', 'stopString', 'heldBack', 'slowCopy', 'duplicateFrame']
+    expect(runSeeds({ from: 500, seeds: 30 }, { faults }).failures).toEqual([])
   })
 })
 

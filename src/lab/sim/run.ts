@@ -50,14 +50,15 @@ const MOST_EVENTS = 100_000
 export const runSeed = (seed: number, options: SimOptions = {}): SeedResult => {
   const oracle = seededOracle(seed)
   const settings = drawSettings(oracle)
+  const faults = drawProfile(oracle, options.faults)
   const context = new SimContext({
     world: new World(),
     oracle,
     settings,
     fences: options.fences ?? fullFences(),
     digest: new Digest(),
-    checkers: checkersFor(settings.layers, options.checkers),
-    faults: drawProfile(oracle, options.faults),
+    checkers: checkersFor({ layers: settings.layers, faults }, options.checkers),
+    faults,
   })
   let submitted = 0
   let cluster: SimCluster | null = null

@@ -38,12 +38,14 @@ export const clientAnswers = (layers: number): Checker => {
       const answer = answers.get(requestId)
       if (answer === undefined || answer.ended) return `${requestId} was answered ${effect.kind} after its end`
       if (effect.kind === 'text') {
+        if (answer.finished[effect.sequence]) return `sequence ${effect.sequence} of ${requestId} goes on after its end`
         const text = (answer.given[effect.sequence] ?? '') + effect.text
         answer.given[effect.sequence] = text
         const wanted = answer.solo[effect.sequence]?.text
         return wanted?.startsWith(text) ? null : `${requestId} reads "${text}" where it reads "${wanted}" alone`
       }
       if (effect.kind === 'finish') {
+        if (answer.finished[effect.sequence]) return `sequence ${effect.sequence} of ${requestId} is finished twice`
         answer.finished[effect.sequence] = true
         const wanted = answer.solo[effect.sequence]
         const whole =

@@ -1,3 +1,4 @@
+import type { FaultProfile } from '../faults.ts'
 import { boundPrompts } from './admission.ts'
 import { clientAnswers } from './answers.ts'
 import type { Checker } from './checker.ts'
@@ -8,8 +9,14 @@ import { nonInterference } from './interference.ts'
 import { ownerUniqueness } from './owners.ts'
 import { ownReads } from './reads.ts'
 import { fencedReuse } from './reuse.ts'
+import { calmService } from './service.ts'
 
 export type { Checker, Life, SimCounts } from './checker.ts'
+
+interface Surroundings {
+  readonly layers: number
+  readonly faults: FaultProfile
+}
 
 const checkers = {
   owner_uniqueness: ownerUniqueness,
@@ -19,13 +26,16 @@ const checkers = {
   bound_prompts: boundPrompts,
   endings,
   pages_home: pagesHome,
-  non_interference: nonInterference,
-  client_answers: clientAnswers,
+  non_interference: ({ layers }: Surroundings) => nonInterference(layers),
+  client_answers: ({ layers }: Surroundings) => clientAnswers(layers),
+  calm_service: ({ faults }: Surroundings) => calmService(faults),
 } as const
 
 export type CheckerName = keyof typeof checkers
 export const checkerNames = Object.keys(checkers) as readonly CheckerName[]
 
 /** A fresh set for one seed. */
-export const checkersFor = (layers: number, names: readonly CheckerName[] = checkerNames): readonly Checker[] =>
-  names.map((name) => checkers[name](layers))
+export const checkersFor = (
+  surroundings: Surroundings,
+  names: readonly CheckerName[] = checkerNames,
+): readonly Checker[] => names.map((name) => checkers[name](surroundings))
