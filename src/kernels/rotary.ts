@@ -12,14 +12,15 @@ export interface RotaryTable {
 export const rotaryFloats = (ropeDims: number): number => Math.ceil(ropeDims / 4) * 4
 
 /**
- * Pair i of position p turns by p * theta^(-2 i / dims), as in llama.cpp's `llama` architecture; computed in double precision
+ * Pair i of position p turns by p * theta^(-2 i / dims), as in llama.cpp's `llama` architecture (or p times the frequency that
+ * is given); computed in double precision
  * and rounded once, so a position's row never depends on when it was asked for. The first `positions` rows are made at once.
  */
-export function rotaryTable({ ropeTheta, ropeDims }: KernelRotary, positions = 0): RotaryTable {
+export function rotaryTable({ ropeTheta, ropeDims, frequencies }: KernelRotary, positions = 0): RotaryTable {
   const floats = rotaryFloats(ropeDims)
   // A row is padded to whole vectors with pairs that do not turn.
   const turns = Float64Array.from({ length: floats / 2 }, (_, i) =>
-    2 * i < ropeDims ? ropeTheta ** ((-2 * i) / ropeDims) : 0,
+    2 * i < ropeDims ? (frequencies?.[i] ?? ropeTheta ** ((-2 * i) / ropeDims)) : 0,
   )
   let table = new Float32Array(0)
   let known = 0

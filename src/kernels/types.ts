@@ -46,6 +46,8 @@ export interface KernelChecks {
 export interface KernelRotary {
   readonly ropeTheta: number
   readonly ropeDims: number
+  /** Radians per position of each pair, `ropeDims / 2` of them, in place of those that follow from `ropeTheta`. */
+  readonly frequencies?: Float64Array
 }
 
 export interface PoolOptions extends KernelRotary {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PageTable } from '../kv/index.ts'
 import type { TensorType } from './gguf/tensor-types.ts'
-import { SMALL } from './synthetic.ts'
+import { type WritableTensor, writeGguf } from './gguf/write.ts'
+import { SMALL, syntheticMetadata, syntheticTensors } from './synthetic.ts'
 import { Bench, bytesOf, temporaryModel, tokensOf } from './testing/harness.ts'
 import { Reference, relativeError } from './testing/reference.ts'
 import { openSource } from './weights/source.ts'
@@ -43,6 +44,32 @@ describe('two layers, every held form, against the reference', () => {
       await bench.close()
       remove()
     }
+  })
+})
+
+describe('rotary embedding as the file scales it', () => {
+  it.each(['rope_freqs.weight', 'llama.rope.scaling.factor'])('%s', async (what) => {
+    const options = { shape, type: 'F32', seed: 7, tied: true } as const
+    const { path, remove } = temporaryModel(options)
+    const factors = Float32Array.from({ length: shape.hidden / shape.heads / 2 }, (_, i) => 1 + i / 2)
+    const tensor: WritableTensor = {
+      name: 'rope_freqs.weight',
+      type: 'F32',
+      dims: [factors.length],
+      pieces: () => [new Uint8Array(factors.buffer)],
+    }
+    const linear = { 'llama.rope.scaling.type': { string: 'linear' }, 'llama.rope.scaling.factor': { f32: 4 } }
+    const byTensor = what === tensor.name
+    writeGguf(path, { ...syntheticMetadata(options), ...(byTensor ? {} : linear) }, [
+      ...syntheticTensors(options),
+      ...(byTensor ? [tensor] : []),
+    ])
+    const bench = await Bench.open(path, 256)
+    const tokens = tokensOf(60, shape.vocab, 4)
+    const [got] = await bench.logits(bench.sequence(tokens).rows(0, 60))
+    expect(relativeError(got!, new Reference(openSource(path)).logits(tokens).at(-1)!)).toBeLessThan(2e-6)
+    await bench.close()
+    remove()
   })
 })
 

@@ -6,6 +6,7 @@ import { PagedForwardPass } from './forward.ts'
 import { Fields } from './gguf/fields.ts'
 import { loadNotes } from './notes.ts'
 import { poolGeometry } from './pool-shape.ts'
+import { ropeFrequencies } from './rope.ts'
 import { readTokenizer } from './tokenizer-metadata.ts'
 import type { LoadedModel, LoadOptions, LoadResult, ModelShape } from './types.ts'
 import { EmbeddingTable } from './weights/embedding.ts'
@@ -40,7 +41,14 @@ async function load(source: WeightsSource, options: LoadOptions): Promise<Loaded
   readTokenizer(fields, shape.vocab)
   expectPool(shape, options.pool.shape)
   const { pool, checks, threads, lane = 0, helperLane = LANES - 1 } = options
-  const kernels = openPool(pool, { ...shape, lane, checks })
+  const kernels = openPool(pool, {
+    lane,
+    checks,
+    ropeTheta: shape.ropeTheta,
+    ropeDims: shape.ropeDims,
+    frequencies: ropeFrequencies(source),
+    positions: Math.min(shape.contextLength, pool.shape.pages * pool.shape.pageSize),
+  })
   const dense = await DenseStack.load(source, threads)
   const embedding = new EmbeddingTable(source, layout.tensors.embedding)
   // ONNX Runtime's second thread and the attention's helper never work at the same time: two threads in all.

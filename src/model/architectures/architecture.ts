@@ -21,6 +21,8 @@ export interface ModelTensors {
   readonly outputNorm: TensorInfo
   /** The embedding itself where the file ties them. */
   readonly output: TensorInfo
+  /** Divisors of the rotary frequencies (Llama 3.1's long contexts), ropeDims / 2 of them. */
+  readonly ropeFactors: TensorInfo | null
 }
 
 /** A file understood: all numbers known, all tensors present with the right dimensions. */
@@ -28,6 +30,8 @@ export interface ModelLayout {
   readonly architecture: string
   readonly shape: ModelShape
   readonly tensors: ModelTensors
+  /** Positions are divided by this before rotation (linear scaling); 1 is none. */
+  readonly ropeScale: number
 }
 
 /** Reads one architecture's numbers and tensors from a judged header; throws ModelError for what it does not serve. */

@@ -16,13 +16,11 @@ const NEUTRAL: readonly (readonly [key: string, neutral: (value: number) => bool
   ['llama.residual_scale', (value) => value === 0 || value === 1],
   ['llama.embedding_scale', (value) => value === 0 || value === 1],
   ['llama.rope.scaling.attn_factor', (value) => value === 0 || value === 1],
-  ['llama.rope.scale_linear', (value) => value === 0 || value === 1],
 ]
 
 /** The llama architecture: RMS norms, grouped-query attention with interleaved rotary pairs, SwiGLU, no biases. */
 export function readLlama(header: GgufHeader, fields: Fields): ModelLayout {
   rejectUnserved(fields)
-  rejectRopeScaling(fields)
   const hidden = count(fields, 'llama.embedding_length')
   const heads = required(fields.uniformCount('llama.attention.head_count', 1), 'llama.attention.head_count')
   const kvHeads = fields.uniformCount('llama.attention.head_count_kv', 1) ?? heads
@@ -52,9 +50,10 @@ export function readLlama(header: GgufHeader, fields: Fields): ModelLayout {
     layers: Array.from({ length: shape.layers }, (_, layer) => layerTensors(find, shape, layer)),
     outputNorm: find.vector('output_norm.weight', hidden),
     output: find.has('output.weight') ? find.matrix('output.weight', hidden, shape.vocab) : embedding,
+    ropeFactors: find.has('rope_freqs.weight') ? find.vector('rope_freqs.weight', ropeDims / 2) : null,
   }
   find.rejectOthers()
-  return { architecture: 'llama', shape, tensors }
+  return { architecture: 'llama', shape, tensors, ropeScale: readRopeScale(fields) }
 }
 
 function layerTensors(find: TensorFinder, shape: ModelShape, layer: number): LayerTensors {
@@ -115,10 +114,16 @@ function rejectUnserved(fields: Fields): void {
   if (fields.boolean('llama.attention.causal') === false) throw unserved('llama.attention.causal', 'false')
 }
 
-/** The kernel rotates by the plain frequencies: scaled ones (linear, YaRN, `rope_freqs.weight`) are refused. */
-function rejectRopeScaling(fields: Fields): void {
+/** Linear scaling alone; YaRN and the like change more than the frequencies. */
+function readRopeScale(fields: Fields): number {
   const type = fields.string('llama.rope.scaling.type') ?? 'none'
-  if (type !== 'none') throw unserved('llama.rope.scaling.type', type)
+  if (type !== 'none' && type !== 'linear') throw unserved('llama.rope.scaling.type', type)
+  const factor =
+    type === 'linear' ? fields.number('llama.rope.scaling.factor') : fields.number('llama.rope.scale_linear')
+  // llama.cpp reads 0 as none
+  const scale = factor === null || factor === 0 ? 1 : factor
+  if (!(scale > 0)) throw unserved('llama.rope.scaling.factor', scale)
+  return scale
 }
 
 function unserved(key: string, value: string | number): ModelError {

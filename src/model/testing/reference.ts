@@ -81,8 +81,12 @@ export class Reference {
   }
 
   #ropeFrequencies(): Float64Array {
-    const { ropeDims, ropeTheta } = this.#layout.shape
-    return Float64Array.from({ length: ropeDims / 2 }, (_, i) => ropeTheta ** ((-2 * i) / ropeDims))
+    const { shape, tensors, ropeScale } = this.#layout
+    const factors = tensors.ropeFactors === null ? null : this.#weights.get(tensors.ropeFactors.name)!
+    return Float64Array.from(
+      { length: shape.ropeDims / 2 },
+      (_, i) => 1 / (ropeScale * (factors?.[i] ?? 1) * shape.ropeTheta ** ((2 * i) / shape.ropeDims)),
+    )
   }
 
   #norm(row: Float64Array, tensor: TensorInfo): Float64Array {
