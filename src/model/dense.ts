@@ -1,5 +1,6 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import type { LayerTensors, ModelLayout } from './architectures/architecture.ts'
+import { ModelError } from './errors.ts'
 import type { TensorInfo } from './gguf/read.ts'
 import {
   type AfterAttention,
@@ -174,19 +175,24 @@ function groupBytes(tensors: readonly TensorInfo[]): number {
   return groups(tensors).reduce((sum, group) => sum + matrixBytes(group), 0)
 }
 
-function createSession({ model, externalData }: BuiltGraph, threads: number): Promise<InferenceSession> {
-  return InferenceSession.create(model, {
-    executionProviders: ['cpu'],
-    graphOptimizationLevel: 'all',
-    executionMode: 'sequential',
-    intraOpNumThreads: threads,
-    interOpNumThreads: 1,
-    // The arena keeps the largest pass's memory for ever and is not faster.
-    enableCpuMemArena: false,
-    externalData,
-    // Each session owns its threads, so one that spins on takes time from the others. A moment spans the gap between two
-    // operators, where falling asleep costs more than the wait.
-    extra: { session: { intra_op: { allow_spinning: '1', spin_duration_us: SPIN_MICROSECONDS } } },
-    logSeverityLevel: 3,
-  })
+async function createSession({ model, externalData }: BuiltGraph, threads: number): Promise<InferenceSession> {
+  try {
+    return await InferenceSession.create(model, {
+      executionProviders: ['cpu'],
+      graphOptimizationLevel: 'all',
+      executionMode: 'sequential',
+      intraOpNumThreads: threads,
+      interOpNumThreads: 1,
+      // The arena keeps the largest pass's memory for ever and is not faster.
+      enableCpuMemArena: false,
+      externalData,
+      // Each session owns its threads, so one that spins on takes time from the others. A moment spans the gap between two
+      // operators, where falling asleep costs more than the wait.
+      extra: { session: { intra_op: { allow_spinning: '1', spin_duration_us: SPIN_MICROSECONDS } } },
+      logSeverityLevel: 3,
+    })
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ModelError({ code: 'runtime', message: `ONNX Runtime cannot load the model: ${reason}`, cause })
+  }
 }
