@@ -131,3 +131,26 @@ describe('framing', () => {
     expect(answer.status).toBe(200)
   })
 })
+
+describe('refusals and broken framing together', () => {
+  const brokenChunk = 'zz\r\nabc\r\n0\r\n\r\n'
+  test.each([
+    ['an unlisted path', 'POST /v1/../x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n', 404],
+    ['a foreign host', 'POST /v1/x HTTP/1.1\r\nHost: evil\r\nTransfer-Encoding: chunked\r\n\r\n', 421],
+    ['a coding', post('Content-Encoding: br\r\nTransfer-Encoding: chunked\r\n'), 415],
+  ])(
+    '%s and a chunk that is none, in one packet: the refusal is sent, and the connection ends',
+    async (_, head, status) => {
+      const server = await serve()
+      const answer = await rawRequest(server.port, [head + brokenChunk], 300)
+      expect([answer.status, answer.ending]).toEqual([status, 'end'])
+      expect(errorCode(answer)).not.toBeNull()
+    },
+  )
+
+  test.each(['xchunked', 'gzip, chunked', 'identity'])('Transfer-Encoding: %s is answered', async (coding) => {
+    const server = await serve()
+    const answer = await rawRequest(server.port, [post(`Transfer-Encoding: ${coding}\r\n`, brokenChunk)], 300)
+    expect([answer.status, answer.ending]).toEqual([400, 'end'])
+  })
+})

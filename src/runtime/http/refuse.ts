@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { type Refusal, refusalBody, requestId } from './refusal.ts'
 import type { HttpLimits } from './types.ts'
 
@@ -43,6 +44,18 @@ export const bodyRead = (req: IncomingMessage): boolean => {
   return req.complete && req.readableLength === 0
 }
 
+const lingering = new WeakMap<Duplex, () => void>()
+
+/**
+ * Ends the listening on a connection whose bytes can no longer be read as HTTP. True where there was one: everything has been
+ * said then, and the answer must not be taken back.
+ */
+export const stopListening = (socket: Duplex): boolean => {
+  const finish = lingering.get(socket)
+  finish?.()
+  return finish !== undefined
+}
+
 /** Discards what the client still sends until it has finished, is gone, or its time or bytes are up. */
 export const clientFinished = (req: IncomingMessage, limits: HttpLimits): Promise<void> =>
   new Promise((resolve) => {
@@ -50,6 +63,7 @@ export const clientFinished = (req: IncomingMessage, limits: HttpLimits): Promis
     let discarded = 0
     const finish = (): void => {
       clearTimeout(timer)
+      lingering.delete(req.socket)
       req.off('data', count).off('end', finish).off('close', finish)
       req.resume()
       resolve()
@@ -59,6 +73,7 @@ export const clientFinished = (req: IncomingMessage, limits: HttpLimits): Promis
       if (discarded > limits.lingerBytes) finish()
     }
     const timer = setTimeout(finish, limits.lingerMs)
+    lingering.set(req.socket, finish)
     req.on('data', count).on('end', finish).on('close', finish)
     // A listener on `readable` may have paused the request for good; `resume` alone would not start it again.
     req.removeAllListeners('readable')

@@ -5,7 +5,7 @@ import { createBodyBudget } from './body.ts'
 import { type ExchangeContext, runExchange } from './exchange.ts'
 import { defaultHosts } from './hosts.ts'
 import { REFUSALS, type Refusal, rawRefusal } from './refusal.ts'
-import { refuse } from './refuse.ts'
+import { refuse, stopListening } from './refuse.ts'
 import { DEFAULT_LIMITS, type HttpEvent, type HttpHandler, type HttpLimits } from './types.ts'
 
 export interface ListenOptions {
@@ -100,6 +100,10 @@ export const listen = async (options: ListenOptions): Promise<HttpServer> => {
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const line = lines.get(socket)
     if (!line || line.closing) return
+    if (stopListening(socket)) {
+      line.closing = true
+      return
+    }
     const response = line.response
     // Bytes of an answer are on their way, or the client is gone: nothing can be said any more.
     if (
