@@ -53,5 +53,5 @@ export const routerDefaults = {
   ticketLifeMs: 120_000,
   maxAttempts: 3,
 } as const
-export const prefillDefaults = { chunkRows: 512, layerBudgetSeconds: 0.05, scrub: 'tags', sweepEvery: 256 } as const
+export const prefillDefaults = { chunkRows: 128, layerBudgetSeconds: 0.05, scrub: 'tags', sweepEvery: 256 } as const
 export const decodeDefaults = { maxBatch: 64, scrub: 'tags', sweepEvery: 256 } as const

@@ -54,6 +54,8 @@ export type TelemetryEvent =
       readonly status: number
       readonly seconds: number
     }
+  /** Something about a connection that no request of the gateway accounts for: refused before it, cut, left by its client. */
+  | { readonly kind: 'connection'; readonly what: string; readonly code: string }
   /** From the request's arrival to its first verified token. */
   | { readonly kind: 'first_token'; readonly model: string; readonly seconds: number }
   /** Between two tokens of one sequence. */

@@ -30,6 +30,10 @@ export const createRecorder = (): Recorder => {
   const losses = createCounter('bulkhead_worker_losses_total', 'Times a worker was lost.')
   const rows = createCounter('bulkhead_forward_rows_total', 'Rows computed by forward passes.')
   const http = createCounter('bulkhead_http_requests_total', 'HTTP requests answered, by route and status.')
+  const connections = createCounter(
+    'bulkhead_connection_events_total',
+    'Requests refused before the gateway saw them, connections cut or left, by kind and code.',
+  )
   const httpSeconds = createHistogram(
     'bulkhead_http_request_seconds',
     "Time to an HTTP request's last byte.",
@@ -98,6 +102,9 @@ export const createRecorder = (): Recorder => {
           http.add({ route: event.route, method: event.method, status: String(event.status) })
           httpSeconds.observe({ route: event.route }, event.seconds)
           return
+        case 'connection':
+          connections.add({ what: event.what, code: event.code })
+          return
         case 'first_token':
           first.observe({ model: event.model }, event.seconds)
           return
@@ -125,6 +132,7 @@ export const createRecorder = (): Recorder => {
         losses,
         rows,
         http,
+        connections,
         httpSeconds,
         first,
         gaps,

@@ -17,19 +17,19 @@ export const modelsCheck: Command = {
     const file = onlyOperand(modelsCheck, input)
     const pageSize = wholeFlag(input, 'page-size', { min: 4, max: 128, absent: 16 })
     const report = await checkModel(file, { pageSize })
-    if (report.kind !== 'ok') return refuse(input, report.code, report.message)
+    if (report.kind !== 'ok') return refuse(input, file, report.code, report.message)
     const inspection = await inspectModel(file)
-    if (inspection.kind !== 'ok') return refuse(input, inspection.code, inspection.message)
+    if (inspection.kind !== 'ok') return refuse(input, file, inspection.code, inspection.message)
     const text = createTextSide(report.name, inspection, report.contextLength, nodeClock)
-    if (text.kind === 'refused') return refuse(input, 'text', text.message)
+    if (text.kind === 'refused') return refuse(input, file, 'text', text.message)
     input.out(input.flags.json === true ? `${JSON.stringify({ ok: true, ...report })}\n` : render(report))
     return 0
   },
 }
 
-function refuse(input: CommandInput, code: string, message: string): 1 {
+function refuse(input: CommandInput, file: string, code: string, message: string): 1 {
   if (input.flags.json === true) input.out(`${JSON.stringify({ ok: false, code, message })}\n`)
-  input.err(`bulkhead: ${message}\n`)
+  input.err(`bulkhead: ${file}: ${message}\n`)
   return 1
 }
 

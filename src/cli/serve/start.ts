@@ -106,6 +106,7 @@ export async function startServer(
       handler,
       ...(config.allowedHosts === null ? {} : { allowedHosts: config.allowedHosts }),
       limits: { bodyBytes: config.bodyLimit },
+      observe: ({ kind, code }) => telemetry({ kind: 'connection', what: kind, code }),
     })
     return {
       url: server.url,
