@@ -39,6 +39,7 @@ export const describeEvent = (event: TelemetryEvent): Shown | null => {
     case 'request_finished':
     case 'step':
     case 'http_request':
+    case 'connection':
     case 'first_token':
     case 'token_gap':
       return null
