@@ -29,5 +29,4 @@ export type {
   ModelInspection,
   ModelShape,
   Sampler,
-  TokenizerMetadata,
 } from './types.ts'

@@ -1,8 +1,10 @@
+import type { TokenizerMetadata } from '../text/index.ts'
 import { ModelError } from './errors.ts'
 import { type Fields, required } from './gguf/fields.ts'
-import type { TokenizerMetadata } from './types.ts'
 
 const SERVED = ['gpt2', 'llama']
+/** Byte-level files of these kinds begin with BOS unless they say otherwise, as llama.cpp has it. */
+const BOS_BY_DEFAULT = ['llama-bpe', 'llama3', 'llama-v3', 'falcon3', 'pixtral', 'lfm2']
 
 /** What the file says of its tokenizer; `text` builds and judges the tokenizer itself. */
 export function readTokenizer(fields: Fields, vocab: number): TokenizerMetadata {
@@ -22,9 +24,10 @@ export function readTokenizer(fields: Fields, vocab: number): TokenizerMetadata 
   if (types !== null) expectLength('tokenizer.ggml.token_type', types.length, vocab)
   const id = (key: string): number | null => readId(fields, `tokenizer.ggml.${key}`, vocab)
   const isSentencePiece = model === 'llama'
+  const pre = fields.string('tokenizer.ggml.pre')
   return {
     model,
-    pre: fields.string('tokenizer.ggml.pre'),
+    pre,
     tokens,
     scores: scores === null ? null : Float32Array.from(scores),
     types: types === null ? null : Int32Array.from(types),
@@ -33,8 +36,8 @@ export function readTokenizer(fields: Fields, vocab: number): TokenizerMetadata 
     eosId: id('eos_token_id'),
     eotId: id('eot_token_id'),
     unknownId: id('unknown_token_id'),
-    // llama.cpp's defaults: SentencePiece-style files put BOS in front unless they say otherwise
-    addBos: fields.boolean('tokenizer.ggml.add_bos_token') ?? isSentencePiece,
+    // llama.cpp's default too
+    addBos: fields.boolean('tokenizer.ggml.add_bos_token') ?? (isSentencePiece || BOS_BY_DEFAULT.includes(pre ?? '')),
     addEos: fields.boolean('tokenizer.ggml.add_eos_token') ?? false,
     addSpacePrefix: fields.boolean('tokenizer.ggml.add_space_prefix') ?? isSentencePiece,
     chatTemplate: fields.string('tokenizer.chat_template'),

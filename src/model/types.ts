@@ -1,4 +1,5 @@
 import type { KernelChecks, PoolKernels, PoolMemory } from '../kernels/index.ts'
+import type { TokenizerMetadata } from '../text/index.ts'
 import type { ModelRefusal } from './errors.ts'
 import type { ForwardPlan, ForwardResult, SampledToken, SampleRequest } from './plan.ts'
 
@@ -15,25 +16,6 @@ export interface ModelShape {
   readonly ropeTheta: number
   readonly ropeDims: number
   readonly normEps: number
-}
-
-/** What the file says of its tokenizer and template; `text` builds a tokenizer from it. */
-export interface TokenizerMetadata {
-  /** tokenizer.ggml.model: `gpt2` (byte-level BPE) or `llama` (SentencePiece-style). */
-  readonly model: string
-  readonly pre: string | null
-  readonly tokens: readonly string[]
-  readonly scores: Float32Array | null
-  readonly types: Int32Array | null
-  readonly merges: readonly string[] | null
-  readonly bosId: number | null
-  readonly eosId: number | null
-  readonly eotId: number | null
-  readonly unknownId: number | null
-  readonly addBos: boolean
-  readonly addEos: boolean
-  readonly addSpacePrefix: boolean
-  readonly chatTemplate: string | null
 }
 
 /** Draws a token; the engine's sampler is handed in, since `model` stands below `engine`. */

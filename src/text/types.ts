@@ -1,4 +1,4 @@
-/** What a model file says of its tokenizer and template; structurally the one `model` reads. */
+/** What a model file says of its tokenizer and template; `model` reads it. */
 export interface TokenizerMetadata {
   /** tokenizer.ggml.model: `gpt2` (byte-level BPE) or `llama` (SentencePiece-style). */
   readonly model: string
