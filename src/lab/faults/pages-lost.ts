@@ -1,0 +1,58 @@
+import { type FreeList, stackOfPages } from '../../kv/index.ts'
+import type { Fault } from './fault.ts'
+import { answerOf, statusLine } from './play.ts'
+import { aTurn } from './rig.ts'
+import { until } from './seams.ts'
+
+/**
+ * F024, F029: pages of aborted requests are struck off the books of the request but never reach the free list. Each abort
+ * takes some room away, until nothing that is legal can be served, and nobody knows why.
+ */
+export const pagesLost: Fault = {
+  name: 'abort-strands-pages',
+  class: 'K',
+  harm: 'stranded',
+  reports: ['F024', 'F029'],
+  summary: 'pages of aborted requests never come back to the free list',
+  rules: ['R7'],
+  bookkeeping: ['R6'],
+  play: async (bench) => {
+    const cast = bench.cast()
+    let aborting = false
+    const rig = await bench.open({
+      sizes: { decode: 128 },
+      sabotage: () => ({
+        freeList: (role, pages): FreeList => {
+          const list = stackOfPages(pages)
+          return {
+            get size() {
+              return list.size
+            },
+            pop: () => list.pop(),
+            list: () => list.list(),
+            push: (page) => {
+              if (role === 'prefill' || !aborting) list.push(page)
+            },
+          }
+        },
+      }),
+    })
+    const first = rig.begin(cast.a, { maxTokens: 24 })
+    await until(() => rig.pool('decode').free < 8)
+    aborting = true
+    first.abort()
+    await first.reply
+    for (let turn = 0; turn < 20; turn++) await aTurn()
+    aborting = false
+    const reply = await rig.ask(cast.b)
+    const reported = rig.events.find((event) => event.kind === 'integrity_fault' && event.rule === 'R7')
+    const served = reply.texts[0]?.includes(cast.b.code) === true
+    const { free, total } = rig.pool('decode')
+    return {
+      ending: served ? 'own' : reported === undefined ? 'harmed' : 'refused',
+      outcome: `${statusLine(reply, served ? 'own code' : 'no code')}${reported === undefined ? '' : ', reported'}`,
+      sample: `one abort later ${free} of ${total} pages are left; B is told ${answerOf(reply)} and nothing is reported`,
+      caughtBy: reported === undefined ? null : 'R7',
+    }
+  },
+}

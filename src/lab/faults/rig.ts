@@ -1,0 +1,208 @@
+import type { EnginePort, PoolUse } from '../../cluster/index.ts'
+import { createGateway, type GatewayHandler } from '../../gateway/index.ts'
+import type { Offload } from '../../host/index.ts'
+import type { ForwardPass, ForwardPlan } from '../../model/index.ts'
+import { startLocalEngine } from '../../runtime/index.ts'
+import type { Role, TelemetryEvent } from '../../telemetry/index.ts'
+import type { FenceRule } from '../partial-fences.ts'
+import type { Workshop } from './bench.ts'
+import { PAGE_SIZE, type Part, type Tenant } from './cast.ts'
+import type { Guards } from './rules.ts'
+import type { Sabotage, Wire } from './sabotage.ts'
+
+/** Tokens of each pool, and what is advertised. */
+export interface Sizes {
+  readonly window: number
+  readonly prefill: number
+  readonly decode: number
+}
+
+export interface RigOptions {
+  readonly guards: Guards
+  readonly bookkeeping: readonly FenceRule[]
+  readonly sizes?: Partial<Sizes>
+  /** What the gateway believes of the pools where R2 is off; default: the truth. */
+  readonly believed?: Partial<Sizes>
+  readonly sabotage?: (wire: Wire) => Sabotage
+}
+
+export interface Reply {
+  readonly status: number
+  /** Of each choice; empty for an error. */
+  readonly texts: readonly string[]
+  readonly finishReasons: readonly string[]
+  readonly code: string | null
+}
+
+export interface AskOptions {
+  readonly maxTokens?: number
+  readonly n?: number
+}
+
+export interface Asking {
+  readonly reply: Promise<Reply>
+  /** The client goes away. */
+  abort(): void
+}
+
+/** One engine with its gateway, asked by two tenants over real requests and responses. */
+export interface Rig extends Wire {
+  ask(part: Part, options?: AskOptions): Promise<Reply>
+  /** Asks and does not wait. */
+  begin(part: Part, options?: AskOptions): Asking
+  readonly events: readonly TelemetryEvent[]
+  /** Codes with which the engine ended requests, in order. */
+  readonly failures: readonly string[]
+  pool(role: Role): PoolUse
+  /** Resolves once no request is anywhere, or false after so many turns of the event loop. */
+  settled(): Promise<boolean>
+  /** Tells the gateway what the pools have become. */
+  believe(sizes: Partial<Sizes>): void
+  close(): Promise<void>
+}
+
+const MODEL_ID = 'recall'
+const ANSWER_TOKENS = 8
+const DEFAULT_SIZES: Sizes = { window: 128, prefill: 256, decode: 256 }
+const keyOf = (tenant: Tenant): string => `key-of-${tenant}`
+
+export async function openRig(workshop: Workshop, options: RigOptions): Promise<Rig> {
+  const events: TelemetryEvent[] = []
+  const telemetry = (event: TelemetryEvent): void => void events.push(event)
+  const sizes = { ...DEFAULT_SIZES, ...options.sizes }
+  const failures: string[] = []
+  const tenants = new Map<string, Tenant>()
+  const wire: Wire = { tenantOf: (requestId) => tenants.get(requestId) }
+  const sabotage = options.sabotage?.(wire) ?? {}
+  const { toPrefill, toDecode } = sabotage
+  const local = await startLocalEngine({
+    model: {
+      id: MODEL_ID,
+      ...workshop.model.file,
+      prefillPool: sizes.prefill,
+      decodePool: sizes.decode,
+      pageSize: PAGE_SIZE,
+    },
+    fences: options.guards.fences(options.bookkeeping),
+    telemetry,
+    rewrite: { ...(toPrefill && { toPrefill }), ...(toDecode && { toDecode }) },
+    seams: { ...sabotage, pass: (role, kernels, pageSize) => spoilt(role, workshop.pass(kernels, pageSize), sabotage) },
+  })
+  const noting: EnginePort = {
+    models: local.models,
+    submit: (request, sink) => {
+      tenants.set(request.requestId, request.tenant as Tenant)
+      return local.submit(request, (event) => {
+        if (event.kind === 'failed') failures.push(event.code)
+        sink(event)
+      })
+    },
+  }
+  const engine = sabotage.engine?.(noting) ?? noting
+  const believed = options.guards.has('R2') ? sizes : { ...sizes, ...options.believed }
+  let handler = gatewayOf(workshop, believed, engine, telemetry)
+  const pool = (role: Role): PoolUse => local.models()[0]!.pools[role]
+  const begin = (part: Part, asked: AskOptions = {}): Asking => {
+    const client = new AbortController()
+    return { reply: ask(handler, part, asked, client.signal), abort: () => client.abort() }
+  }
+  return {
+    ...wire,
+    begin,
+    ask: (part, asked) => begin(part, asked).reply,
+    events,
+    failures,
+    pool,
+    settled: async () => {
+      const home = (role: Role): boolean => pool(role).free === pool(role).total
+      for (let turn = 0; turn < 200; turn++) {
+        if (home('prefill') && home('decode') && local.models()[0]!.running === 0) return true
+        await aTurn()
+      }
+      return false
+    },
+    believe: (changed) => {
+      handler = gatewayOf(workshop, { ...believed, ...changed }, engine, telemetry)
+    },
+    close: () => local.close(),
+  }
+}
+
+/** One turn of the event loop, with all that was due before. */
+export const aTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+function spoilt(role: Role, pass: ForwardPass, { plan: rewrite, beforePass, result: after }: Sabotage): ForwardPass {
+  return {
+    shape: pass.shape,
+    close: () => pass.close(),
+    run: async (plan: ForwardPlan, onLayer) => {
+      await beforePass?.(role, plan)
+      const result = await pass.run(rewrite?.(role, plan) ?? plan, onLayer)
+      return after?.(role, result) ?? result
+    },
+  }
+}
+
+function gatewayOf(
+  { model, host }: Workshop,
+  sizes: Sizes,
+  engine: EnginePort,
+  telemetry: (event: TelemetryEvent) => void,
+): GatewayHandler {
+  const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
+  return createGateway({
+    models: [
+      {
+        id: MODEL_ID,
+        created: Math.floor(host.clock.wall() / 1000),
+        limits: {
+          advertisedWindow: sizes.window,
+          prefillPool: sizes.prefill,
+          decodePool: sizes.decode,
+          pageSize: PAGE_SIZE,
+        },
+        defaultMaxTokens: sizes.window,
+        prompt: { ...model.prompt, id: MODEL_ID, encodeLimit: sizes.window },
+        tokenizer: model.tokenizer,
+        pageBytes: model.kvBytesPerToken * PAGE_SIZE,
+        integrity: 'full',
+      },
+    ],
+    tenants: (['A', 'B'] as const).map((id) => ({ id, keys: [host.sha256(encode(keyOf(id)))], limits: null })),
+    adminKeys: [],
+    engine,
+    clock: host.clock,
+    random: host.random,
+    sha256: host.sha256,
+    offload: noOffload,
+    telemetry,
+    metrics: () => [],
+    page: [],
+    feed: { subscribe: () => () => undefined },
+    securityTxt: null,
+  })
+}
+
+/** The prompts are a few hundred bytes; a body that would need another thread is a mistake here. */
+const noOffload: Offload = { call: async (task) => Promise.reject(new Error(`no thread for ${task}`)) }
+
+async function ask(handler: GatewayHandler, part: Part, asked: AskOptions, signal: AbortSignal): Promise<Reply> {
+  const { maxTokens = ANSWER_TOKENS, n = 1 } = asked
+  const request = new Request('http://127.0.0.1/v1/completions', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${keyOf(part.tenant)}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: MODEL_ID, prompt: part.prompt, max_tokens: maxTokens, temperature: 0, n }),
+    signal,
+  })
+  const response = await handler(request, { remoteAddress: '127.0.0.1' })
+  const body = (await response.json().catch(() => ({}))) as {
+    readonly choices?: readonly { readonly text: string; readonly finish_reason: string }[]
+    readonly error?: { readonly code: string }
+  }
+  return {
+    status: response.status,
+    texts: body.choices?.map(({ text }) => text) ?? [],
+    finishReasons: body.choices?.map(({ finish_reason }) => finish_reason) ?? [],
+    code: body.error?.code ?? null,
+  }
+}

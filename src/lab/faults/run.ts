@@ -1,0 +1,98 @@
+import { bench, type Workshop } from './bench.ts'
+import type { Fault, FaultClass, Harm, Outcome } from './fault.ts'
+import { type Guards, guards, type Rule } from './rules.ts'
+
+/** Without any of its rules. */
+export interface Baseline {
+  readonly harmed: boolean
+  readonly sample: string
+}
+
+export interface Guarded {
+  readonly harmed: boolean
+  readonly outcome: string
+  readonly caught_by: string | null
+}
+
+export interface Alone {
+  readonly harmed: boolean
+  readonly outcome: string
+}
+
+/** What `lab run --json` prints of one fault. */
+export interface FaultReport {
+  readonly fault: string
+  readonly class: FaultClass
+  readonly harm: Harm
+  readonly rules: readonly Rule[]
+  readonly baseline: Baseline
+  readonly guarded: Guarded
+  /** With only that rule. */
+  readonly each: Readonly<Partial<Record<Rule, Alone>>>
+}
+
+/** One fault with one set of guards. */
+export interface SingleReport {
+  readonly fault: string
+  readonly class: FaultClass
+  readonly harm: Harm
+  readonly rules: readonly Rule[]
+  readonly guards: 'none' | 'all' | readonly Rule[]
+  readonly harmed: boolean
+  readonly outcome: string
+  readonly caught_by: string | null
+  readonly sample: string
+}
+
+/** Plays a fault unguarded, with everything that `serve` has, and with each of its rules alone. */
+export async function runFault(fault: Fault, workshop: Workshop): Promise<FaultReport> {
+  const unguarded = await play(fault, workshop, guards([]))
+  const all = await play(fault, workshop, guards('all'))
+  const each: Partial<Record<Rule, Alone>> = {}
+  for (const rule of fault.rules) {
+    const alone = await play(fault, workshop, guards([rule]))
+    each[rule] = { harmed: notHeld(alone), outcome: alone.outcome }
+  }
+  return {
+    ...facts(fault),
+    baseline: { harmed: unguarded.ending === 'harmed', sample: unguarded.sample },
+    guarded: { harmed: notHeld(all), outcome: all.outcome, caught_by: all.caughtBy ?? silently(fault) },
+    each,
+  }
+}
+
+/** Plays a fault with this set alone. */
+export async function runWith(fault: Fault, workshop: Workshop, set: Guards['set']): Promise<SingleReport> {
+  const { ending, outcome, sample, caughtBy } = await play(fault, workshop, guards(set))
+  const harmed = ending === 'harmed'
+  return {
+    ...facts(fault),
+    guards: set === 'all' || set.length > 0 ? set : 'none',
+    harmed,
+    outcome,
+    caught_by: harmed ? null : caughtBy,
+    sample,
+  }
+}
+
+/** The fault does harm where nothing guards, and none where all do, nor with any of its rules alone. */
+export const isAsClaimed = ({ baseline, guarded, each }: FaultReport): boolean =>
+  baseline.harmed && !guarded.harmed && Object.values(each).every(({ harmed }) => !harmed)
+
+async function play(fault: Fault, workshop: Workshop, set: Guards): Promise<Outcome> {
+  const made = bench(workshop, set, fault.bookkeeping ?? ['R6', 'R7'])
+  try {
+    return await fault.play(made)
+  } finally {
+    await made.close()
+  }
+}
+
+const facts = ({ name, class: of, harm, rules }: Fault) => ({ fault: name, class: of, harm, rules }) as const
+
+/** A guard has held when the request got its due or was told no; anything in between counts against it. */
+const notHeld = ({ ending }: Outcome): boolean => ending === 'harmed' || ending === 'spoilt'
+
+/** Rules that prevent, and so have nothing to report. */
+const SILENT: readonly Rule[] = ['R1', 'R2', 'R6', 'R12']
+const silently = (fault: Fault): Rule | null => fault.rules.find((rule) => SILENT.includes(rule)) ?? null
