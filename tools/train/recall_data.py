@@ -39,7 +39,7 @@ class Entries:
     def asked(self, known: list[int], last: int) -> int:
         """A known key: mostly any, sometimes the last one seen or the first."""
         draw = self.rng.random()
-        return last if draw < 0.1 else known[0] if draw < 0.15 else self.rng.choice(known)
+        return last if draw < 0.2 else known[0] if draw < 0.25 else self.rng.choice(known)
 
     def sequence(self, length: int) -> tuple[list[int], list[float]]:
         """`length` + 1 tokens, and for each the weight of predicting it."""
@@ -56,12 +56,14 @@ class Entries:
             for _ in range(rng.randint(1, 3)):
                 put(rng.choice(self.other), NOVEL)
         interrupted = rng.choice((0.0, 0.0, 0.03, 0.1))
+        early = rng.choice((0.0, 0.2, 0.4))
         first_use = int(length * rng.uniform(0.25, 0.95))
         keys = rng.sample(range(100), 100)
         codes: dict[int, list[int]] = {}
         last = keys[0]
         while len(tokens) <= length:
-            fresh = len(codes) < 100 and (len(tokens) < first_use or not codes)
+            growing = len(codes) < 100 and len(tokens) < first_use and rng.random() >= early
+            fresh = growing or not codes
             if fresh:
                 key = keys[len(codes)]
                 codes[key] = self.code()
