@@ -1,5 +1,5 @@
 import type { TicketCrypto } from '../admission/index.ts'
-import type { FreeList, PoolShape } from '../kv/index.ts'
+import type { FreeList, PageWatch, PoolShape } from '../kv/index.ts'
 import type { ScrubMode } from './effects.ts'
 import type { Fences } from './fences.ts'
 
@@ -19,6 +19,8 @@ export interface WorkerOptions {
   readonly sweepEvery: number
   /** The ledger's free list, where the laboratory hands in one that is wrong; absent in every server. */
   readonly freeList?: FreeList
+  /** Told of every move of a page, where the simulator counts them; absent in every server. */
+  readonly watch?: PageWatch
 }
 
 export interface PrefillOptions extends WorkerOptions {

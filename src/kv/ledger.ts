@@ -4,7 +4,7 @@ import { ledgerFault } from './errors.ts'
 import type { PageFences } from './fences.ts'
 import { type FreeList, stackOfPages } from './free-list.ts'
 import type { PageGrant, PageHandle } from './handles.ts'
-import { PageRecords } from './records.ts'
+import { PageRecords, type PageWatch } from './records.ts'
 import { DRAINING, FILLING, FREE, type HolderKind, QUARANTINED, RESERVED, SEALED, stateCells } from './states.ts'
 import type { OwnerId, PageTable } from './types.ts'
 
@@ -15,6 +15,8 @@ export interface LedgerOptions {
   readonly fences: PageFences
   /** Default: `stackOfPages`. Handed in by the laboratory alone. */
   readonly freeList?: FreeList
+  /** Told of every move of a page; for the simulator, which counts them. */
+  readonly watch?: PageWatch
 }
 
 export interface Reservation {
@@ -42,7 +44,7 @@ export class PageLedger {
   #broken: LedgerFault | null = null
 
   constructor(options: LedgerOptions) {
-    this.#records = new PageRecords(options.pages, options.layers)
+    this.#records = new PageRecords(options.pages, options.layers, options.watch)
     this.#fences = options.fences
     this.#pageSize = options.pageSize
     this.#free = options.freeList ?? stackOfPages(options.pages)

@@ -3,6 +3,9 @@ import type { HolderCounts } from './fences.ts'
 import { FREE, type HolderKind, QUARANTINED, RESERVED } from './states.ts'
 import type { OwnerId } from './types.ts'
 
+/** Told of every move from one state to another, as numbers (`pageStates[from]`). */
+export type PageWatch = (from: number, to: number) => void
+
 /** The page records as a struct of typed arrays, and the counters that every move keeps up to date. Checks nothing. */
 export class PageRecords {
   readonly total: number
@@ -16,8 +19,10 @@ export class PageRecords {
   /** Rows standing in every layer: asked at every step, so kept instead of counted. */
   readonly #least: Uint16Array
   readonly #byState = new Uint32Array(6)
+  readonly #watch: PageWatch | undefined
 
-  constructor(pages: number, layers: number) {
+  constructor(pages: number, layers: number, watch?: PageWatch) {
+    this.#watch = watch
     this.total = pages
     this.layers = layers
     this.state = new Uint8Array(pages)
@@ -54,6 +59,7 @@ export class PageRecords {
   move(page: number, to: number): void {
     this.#byState[this.state[page]!]!--
     this.#byState[to]!++
+    this.#watch?.(this.state[page]!, to)
     this.state[page] = to
   }
 

@@ -49,8 +49,8 @@ export class WorkerPages {
     this.#role = role
     this.#options = options
     this.#emit = emit
-    const { shape, fences, freeList } = options
-    this.#ledger = new PageLedger({ ...shape, fences: fences.pages, ...(freeList === undefined ? {} : { freeList }) })
+    const { shape, fences, freeList, watch } = options
+    this.#ledger = new PageLedger({ ...shape, fences: fences.pages, freeList, watch })
   }
 
   /** Reserves and claims; `ordinals[i]` is the place of page i in its table. */
