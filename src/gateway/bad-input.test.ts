@@ -54,7 +54,7 @@ const shared: readonly (readonly [name: string, fields: object, code: string, pa
   ['a stop of 2,000 characters', { stop: 'x'.repeat(2000) }, 'invalid_value', 'stop'],
   ['stream "yes"', { stream: 'yes' }, 'invalid_type', 'stream'],
   ['stream_options []', { stream_options: [] }, 'invalid_type', 'stream_options'],
-  ['include_usage 1', { stream_options: { include_usage: 1 } }, 'invalid_type', 'include_usage'],
+  ['include_usage 1', { stream_options: { include_usage: 1 } }, 'invalid_type', 'stream_options.include_usage'],
   ['presence_penalty 0.5', { presence_penalty: 0.5 }, 'unsupported_parameter', 'presence_penalty'],
   ['frequency_penalty 1', { frequency_penalty: 1 }, 'unsupported_parameter', 'frequency_penalty'],
   ['logit_bias', { logit_bias: { 50: 1 } }, 'unsupported_parameter', 'logit_bias'],
@@ -219,6 +219,11 @@ describe('bad input gets a clear 400 and reaches no engine', () => {
     expect(error).toMatchObject({ status: 400, type: 'invalid_request_error', code, param })
     expect(error.message.length).toBeGreaterThan(10)
     expect(world.engine.submissions).toHaveLength(0)
+  })
+
+  it('a bound that is no bound is not shown', async () => {
+    const error = await errorOf(await world.post('/v1/completions', text({ max_tokens: 0 })))
+    expect(error.message).toBe("Invalid value for 'max_tokens': must be at least 1.")
   })
 
   it('1e999, which parses as infinity', async () => {

@@ -24,11 +24,14 @@ export const missing = (param: string): GatewayError =>
 
 interface Range {
   readonly min: number
+  /** `Number.MAX_VALUE`: no bound but that of finite numbers. */
   readonly max: number
 }
 
-const outside = (param: string, { min, max }: Range): GatewayError =>
-  fault('invalid_value', param, `Invalid value for '${param}': must be between ${min} and ${max}.`)
+const outside = (param: string, { min, max }: Range): GatewayError => {
+  const range = max === Number.MAX_VALUE ? `at least ${min}` : `between ${min} and ${max}`
+  return fault('invalid_value', param, `Invalid value for '${param}': must be ${range}.`)
+}
 
 /** A finite number in range, or null when absent. */
 export const optionalNumber = (body: JsonObject, name: string, range: Range): number | null => {
@@ -50,10 +53,10 @@ export const optionalInteger = (body: JsonObject, name: string, range: Range): n
   return value
 }
 
-export const optionalBoolean = (body: JsonObject, name: string): boolean | null => {
+export const optionalBoolean = (body: JsonObject, name: string, param = name): boolean | null => {
   const value = field(body, name)
   if (value === null || typeof value === 'boolean') return value
-  throw wrongType(name, 'a boolean', value)
+  throw wrongType(param, 'a boolean', value)
 }
 
 export const optionalObject = (body: JsonObject, name: string): JsonObject | null => {

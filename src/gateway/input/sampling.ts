@@ -103,13 +103,15 @@ export const readSampling = (body: JsonObject, surface: Surface): GenerationRequ
   const n = optionalInteger(body, 'n', { min: 1, max: maxChoices }) ?? 1
   readBestOf(body, n)
   const options = optionalObject(body, 'stream_options')
+  const includeUsage =
+    options === null ? null : optionalBoolean(options, 'include_usage', 'stream_options.include_usage')
   return {
     surface,
     model,
     maxOutput: readMaxOutput(body),
     n,
     stream: optionalBoolean(body, 'stream') ?? false,
-    includeUsage: options === null ? false : (optionalBoolean(options, 'include_usage') ?? false),
+    includeUsage: includeUsage ?? false,
     stop: readStop(body),
     temperature: optionalNumber(body, 'temperature', { min: 0, max: 2 }) ?? 1,
     topP: optionalNumber(body, 'top_p', { min: 0, max: 1 }) ?? 1,
