@@ -11,13 +11,14 @@ export class TransferChannel {
   readonly #decode: DecodeNode
   readonly #forth: Link
   readonly #back: Link
-  /** Leases seen on the way, for frames that end up in the wrong room. */
-  readonly #leases: Lease[] = []
+  /** Leases seen on the way, on earlier channels too, for frames that end up in the wrong room. */
+  readonly #leases: Lease[]
   readonly #shifted = new Map<string, boolean>()
   #open = true
 
-  constructor(context: SimContext, prefill: PrefillNode, decode: DecodeNode) {
+  constructor(context: SimContext, prefill: PrefillNode, decode: DecodeNode, leases: Lease[]) {
     this.#context = context
+    this.#leases = leases
     this.#prefill = prefill
     this.#decode = decode
     this.#forth = new Link(context.world)
@@ -40,25 +41,28 @@ export class TransferChannel {
   }
 
   page(frame: PageFrame, bytes: RowBytes): void {
-    const { oracle, faults } = this.#context
-    if (!this.#leases.some((lease) => lease.id === frame.lease.id)) this.#leases.push(frame.lease)
+    const context = this.#context
+    if (!this.#leases.some(({ id, epoch }) => id === frame.lease.id && epoch === frame.lease.epoch))
+      this.#leases.push(frame.lease)
     let sent = frame
     let payload = bytes
-    if (oracle.chance('misrouted frame', faults.misroutedFrame))
-      sent = { ...sent, lease: this.#leases[oracle.choose('whose room', this.#leases.length)]! }
-    if (oracle.chance('misnamed frame', faults.misnamedFrame)) sent = { ...sent, attempt: sent.attempt + 1 }
-    if (oracle.chance('corrupt frame', faults.corruptFrame)) payload = this.#corrupt(payload)
-    if (frame.rows > 1 && oracle.chance('short frame', faults.shortFrame)) sent = { ...sent, rows: frame.rows - 1 }
-    if (this.#shifts(frame)) sent = { ...sent, layer: (frame.layer + 1) % this.#context.settings.layers }
-    if (oracle.chance('wild frame', faults.wildFrame)) sent = this.#wild(sent)
+    if (context.strikes('misroutedFrame'))
+      sent = { ...sent, lease: this.#leases[context.oracle.choose('whose room', this.#leases.length)]! }
+    if (context.strikes('misnamedFrame')) sent = { ...sent, attempt: sent.attempt + 1 }
+    if (context.strikes('corruptFrame')) payload = this.#corrupt(payload)
+    if (frame.rows > 1 && context.strikes('shortFrame')) sent = { ...sent, rows: frame.rows - 1 }
+    if (this.#shifts(frame)) sent = { ...sent, layer: (frame.layer + 1) % context.settings.layers }
+    if (context.strikes('wildFrame')) sent = this.#wild(sent)
+    if (context.strikes('lostFrame')) return
     const deliver = (): void => this.#decode.page(sent, payload)
-    const late = oracle.chance('late frame', faults.lateFrame)
-    this.#send(deliver, late ? 60 : 2, oracle.chance('overtaking frame', faults.overtakingFrame))
-    if (oracle.chance('duplicate frame', faults.duplicateFrame)) this.#send(deliver, 60, true)
+    const late = context.strikes('lateFrame')
+    this.#send(deliver, late ? 60 : 2, context.strikes('overtakingFrame'))
+    if (context.strikes('duplicateFrame')) this.#send(deliver, 60, true)
   }
 
   manifest(frame: ManifestFrame): void {
-    this.#send(() => this.#decode.manifest(frame), 2, false)
+    const sent = this.#context.strikes('wrongManifest') ? this.#wrong(frame) : frame
+    this.#send(() => this.#decode.manifest(sent), 2, false)
   }
 
   toPrefill(message: DecodeToPrefill): void {
@@ -74,7 +78,7 @@ export class TransferChannel {
     const key = `${lease.id}/${ordinal}`
     const known = this.#shifted.get(key)
     if (known !== undefined) return known
-    const shifted = this.#context.oracle.chance('shifted layers', this.#context.faults.shiftedLayers)
+    const shifted = this.#context.strikes('shiftedLayers')
     this.#shifted.set(key, shifted)
     return shifted
   }
@@ -88,6 +92,19 @@ export class TransferChannel {
         return { ...frame, ordinal: this.#context.settings.window + beyond }
       default:
         return { ...frame, rows: this.#context.settings.pageSize + beyond }
+    }
+  }
+
+  #wrong(frame: ManifestFrame): ManifestFrame {
+    switch (this.#context.oracle.choose('what is wrong', 4)) {
+      case 0:
+        return { ...frame, pages: frame.pages + 1 }
+      case 1:
+        return { ...frame, rows: frame.rows - 1 }
+      case 2:
+        return { ...frame, layers: frame.layers + 1 }
+      default:
+        return { ...frame, tokenDigest: '' }
     }
   }
 

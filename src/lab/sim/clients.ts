@@ -57,8 +57,15 @@ export class Clients {
     this.#step(waiting[this.#context.oracle.choose('who goes', waiting.length)]!, { kind: 'client_gone' })
   }
 
+  /** The gateway is gone, and with it every exchange: who waited sees the connection reset. */
+  reset(): void {
+    for (const requestId of this.#live.keys()) this.#context.tell('reset', (checker) => checker.reset(requestId))
+    this.#live.clear()
+    this.#toRouter.cut()
+  }
+
   #request(): boolean {
-    const { oracle, settings, faults } = this.#context
+    const { oracle, settings } = this.#context
     const { window, prefillPages, decodePages, pageSize } = settings
     const limits: ModelLimits = {
       advertisedWindow: window,
@@ -69,7 +76,7 @@ export class Clients {
     const promptTokens = 1 + oracle.choose('prompt', oracle.choose('long prompt', 6) === 0 ? window : 9)
     const n = oracle.choose('n', 5) === 0 ? 2 + oracle.choose('n', 2) : 1
     const maxOutput = 1 + oracle.choose('output', 6)
-    const stops = oracle.chance('stop strings', faults.stopString) ? this.#stops() : []
+    const stops = this.#context.strikes('stopString') ? this.#stops() : []
     const wanted = this.#wanted(promptTokens)
     const exchange = createExchange({
       endIds: END_IDS,
@@ -82,7 +89,7 @@ export class Clients {
     this.#context.tell('asked', (checker) => checker.asked(wanted, { maxOutput, n }, stops))
     this.#step(client, { kind: 'verdict', verdict })
     if (exchange.state() === 'ended') return false
-    if (oracle.chance('rate limit', faults.heldBack)) this.#step(client, { kind: 'held_back', error: RATE_LIMITED })
+    if (this.#context.strikes('heldBack')) this.#step(client, { kind: 'held_back', error: RATE_LIMITED })
     else this.#step(client, { kind: 'cleared' })
     return this.#live.has(wanted.requestId)
   }

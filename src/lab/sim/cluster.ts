@@ -1,7 +1,9 @@
+import { issueTicket, type Ticket } from '../../admission/index.ts'
 import {
   type DecodeToRouter,
   type EngineEvent,
   type EngineRequest,
+  type Lease,
   type PrefillToRouter,
   type RouterEffect,
   type RouterEvent,
@@ -27,42 +29,46 @@ interface Process<Node> {
   readonly joined: () => void
 }
 
+/** Who hears of what the cluster does. */
+export interface ClusterListener {
+  deliver(requestId: string, event: EngineEvent): void
+  /** The gateway's process died; every exchange died with it. */
+  gatewayGone(): void
+}
+
 /** Router, prefill and decode as they run in production, with the world between them simulated. */
 export class SimCluster {
   readonly #context: SimContext
-  readonly #router: RouterMachine
-  readonly #deliver: (requestId: string, event: EngineEvent) => void
+  readonly #listener: ClusterListener
+  readonly #leases: Lease[] = []
+  #router: RouterMachine
   readonly #mixedUp = new Map<string, 'ids' | 'placeholder' | 'none'>()
   #prefill: Process<PrefillNode>
   #decode: Process<DecodeNode>
   #channel: TransferChannel | null = null
   #epochs = 0
   #timer = 0
+  /** Of the gateway, which starts the workers: restarts that an earlier life meant to do do not happen. */
+  #life = 0
+  #lastTicket: Ticket | null = null
 
-  constructor(context: SimContext, deliver: (requestId: string, event: EngineEvent) => void) {
-    const { queuePlaces, queueTimeoutMs } = context.settings
+  constructor(context: SimContext, listener: ClusterListener) {
     this.#context = context
-    this.#deliver = deliver
-    this.#router = new RouterMachine({
-      model: 'sim',
-      weights: 'w',
-      fences: context.fences,
-      crypto: simCrypto,
-      queuePlaces,
-      queueTimeoutMs,
-      ticketLifeMs: 100_000,
-      maxAttempts: 3,
-    })
+    this.#listener = listener
+    this.#router = this.#newRouter()
     this.#prefill = this.#startPrefill()
     this.#decode = this.#startDecode()
     this.#connect()
   }
 
   submit(request: EngineRequest): void {
+    this.#context.stages.set(request.requestId, 'queued')
     this.#stepRouter({ kind: 'submit', request })
   }
 
   abort(requestId: string): void {
+    const stage = this.#context.stages.get(requestId)
+    this.#context.coverage.situation(stage === undefined ? 'abort after the end' : `abort while ${stage}`)
     this.#stepRouter({ kind: 'abort', requestId })
   }
 
@@ -76,12 +82,15 @@ export class SimCluster {
     const process = role === 'prefill' ? this.#prefill : this.#decode
     const { node, toRouter } = process
     if (!node.alive) return
+    if (this.#context.stages.size > 0) this.#context.coverage.situation('worker lost with requests on it')
     node.kill()
     process.toWorker.cut()
     this.#channel?.cut()
+    const life = this.#life
     toRouter.send(this.#context.delay('exit', 10), () => {
       this.#stepRouter({ kind: 'worker_down', role, epoch: node.life.epoch, reason: 'crash' })
       world.after(5 + this.#context.delay('restart', 20), () => {
+        if (life !== this.#life) return
         if (role === 'prefill') this.#prefill = this.#startPrefill()
         else this.#decode = this.#startDecode()
         this.#connect()
@@ -89,10 +98,39 @@ export class SimCluster {
     })
   }
 
+  /** The gateway's process dies, and its workers end with it; it comes back knowing nothing. */
+  crashGateway(): void {
+    const life = ++this.#life
+    for (const { node, toRouter, toWorker } of [this.#prefill, this.#decode]) {
+      node.kill()
+      toRouter.cut()
+      toWorker.cut()
+    }
+    this.#channel?.cut()
+    this.#timer++
+    this.#listener.gatewayGone()
+    this.#context.stages.clear()
+    this.#router = this.#newRouter()
+    this.#context.world.after(5 + this.#context.delay('restart', 20), () => {
+      if (life !== this.#life) return
+      this.#prefill = this.#startPrefill()
+      this.#decode = this.#startDecode()
+      this.#connect()
+    })
+  }
+
+  spoilGuard(): void {
+    const nodes = [this.#prefill.node, this.#decode.node]
+    nodes[this.#context.oracle.choose('whose pool', 2)]!.spoilGuard()
+  }
+
   cutChannel(): void {
     if (this.#channel === null || !this.#channel.open) return
     this.#channel.cut()
-    this.#context.world.after(6 + this.#context.delay('reconnect', 20), () => this.#connect())
+    const life = this.#life
+    this.#context.world.after(6 + this.#context.delay('reconnect', 20), () => {
+      if (life === this.#life) this.#connect()
+    })
   }
 
   /** Workers that are up, audited, with their counts. */
@@ -102,10 +140,36 @@ export class SimCluster {
     return living.map((node) => ({ life: node.life, counts: node.counts() }))
   }
 
+  #newRouter(): RouterMachine {
+    const { queuePlaces, queueTimeoutMs } = this.#context.settings
+    return new RouterMachine({
+      model: 'sim',
+      weights: 'w',
+      fences: this.#context.fences,
+      crypto: simCrypto,
+      queuePlaces,
+      queueTimeoutMs,
+      ticketLifeMs: 100_000,
+      maxAttempts: 3,
+    })
+  }
+
+  /** A pool may come back smaller than it was, and larger again the time after. */
+  #poolSize(pages: number): number {
+    if (this.#epochs <= 2 || !this.#context.strikes('shrunkenPool')) return pages
+    this.#context.coverage.situation('pool comes back smaller')
+    return 1 + this.#context.oracle.choose('smaller pool', pages - 1)
+  }
+
   #startPrefill(): Process<PrefillNode> {
     const epoch = ++this.#epochs
-    const line = this.#line<PrefillToRouter>((message) => this.#stepRouter({ kind: 'from_prefill', epoch, message }))
-    const node = new PrefillNode(this.#context, epoch, {
+    const line = this.#line<PrefillToRouter>((message) => {
+      const { stages } = this.#context
+      if (message.kind === 'prefilled' && stages.get(message.requestId) === 'prefilling')
+        stages.set(message.requestId, 'prefilled')
+      this.#stepRouter({ kind: 'from_prefill', epoch, message })
+    })
+    const node = new PrefillNode(this.#context, epoch, this.#poolSize(this.#context.settings.prefillPages), {
       toRouter: line.say,
       page: (frame, bytes) => this.#channel?.page(frame, bytes),
       manifest: (frame) => this.#channel?.manifest(frame),
@@ -117,7 +181,7 @@ export class SimCluster {
   #startDecode(): Process<DecodeNode> {
     const epoch = ++this.#epochs
     const line = this.#line<DecodeToRouter>((message) => this.#stepRouter({ kind: 'from_decode', epoch, message }))
-    const node = new DecodeNode(this.#context, epoch, {
+    const node = new DecodeNode(this.#context, epoch, this.#poolSize(this.#context.settings.decodePages), {
       toRouter: line.say,
       toPrefill: (message) => this.#channel?.toPrefill(message),
       closeChannel: () => this.#context.world.after(0, () => this.cutChannel()),
@@ -128,12 +192,18 @@ export class SimCluster {
 
   /** A worker's line to the router. As in the runtime, its hello waits until the channel is open on both sides. */
   #line<M extends { readonly kind: string }>(hear: (message: M) => void) {
-    const toRouter = new Link(this.#context.world)
-    const send = (message: M): void => toRouter.send(this.#context.delay('to router', 2), () => hear(message))
+    const context = this.#context
+    const toRouter = new Link(context.world)
+    const send = (message: M): void => {
+      toRouter.send(context.delay('to router', context.strikes('lateMessage') ? 60 : 2), () => hear(message))
+      // Of itself and its channel a worker speaks to the process that started it, and that knows what it heard.
+      if (message.kind !== 'hello' && message.kind !== 'channel' && context.strikes('echoedMessage'))
+        toRouter.send(context.delay('echo', 40), () => hear(message))
+    }
     let hello: M | null = null
     return {
       toRouter,
-      toWorker: new Link(this.#context.world),
+      toWorker: new Link(context.world),
       say: (message: M): void => {
         if (message.kind === 'hello') hello = message
         else send(message)
@@ -150,7 +220,7 @@ export class SimCluster {
     const prefill = this.#prefill
     const decode = this.#decode
     if (this.#channel?.open || !prefill.node.alive || !decode.node.alive) return
-    this.#channel = new TransferChannel(this.#context, prefill.node, decode.node)
+    this.#channel = new TransferChannel(this.#context, prefill.node, decode.node, this.#leases)
     prefill.node.channel(true)
     decode.node.channel(true)
     prefill.joined()
@@ -175,7 +245,8 @@ export class SimCluster {
         break
       case 'deliver':
         this.#context.check('delivered', (checker) => checker.delivered(effect.requestId, effect.event))
-        this.#deliver(effect.requestId, effect.event)
+        this.#stage(effect.requestId, effect.event)
+        this.#listener.deliver(effect.requestId, effect.event)
         break
       case 'set_timer': {
         const timer = ++this.#timer
@@ -194,23 +265,47 @@ export class SimCluster {
     const { node, toWorker } = this.#prefill
     const sent =
       message.kind === 'prefill'
-        ? { ...message, ids: this.#idsFor(message.requestId, message.ids, 'prefill') }
+        ? { ...message, ids: this.#idsFor(message.requestId, message.ids, 'prefill'), ticket: this.#ticketFor(message) }
         : message
+    if (message.kind === 'prefill') this.#context.stages.set(message.requestId, 'prefilling')
     this.#post(toWorker, () => node.message(sent))
   }
 
   #toDecode(message: RouterToDecode): void {
     const { node, toWorker } = this.#decode
     const sent =
-      message.kind === 'reserve' ? { ...message, ids: this.#idsFor(message.requestId, message.ids, 'decode') } : message
+      message.kind === 'reserve'
+        ? { ...message, ids: this.#idsFor(message.requestId, message.ids, 'decode'), ticket: this.#ticketFor(message) }
+        : message
+    if (message.kind === 'reserve') this.#context.stages.set(message.requestId, 'reserving')
     this.#post(toWorker, () => node.message(sent))
   }
 
   #post(link: Link, deliver: () => void): void {
-    const { oracle, faults } = this.#context
-    link.send(this.#context.delay('to worker', 2), deliver)
-    if (oracle.chance('replayed message', faults.replayedMessage))
-      link.send(40 + this.#context.delay('replay', 40), deliver, true)
+    const context = this.#context
+    link.send(context.delay('to worker', context.strikes('lateMessage') ? 60 : 2), deliver)
+    if (context.strikes('replayedMessage')) link.send(40 + context.delay('replay', 40), deliver, true)
+  }
+
+  #stage(requestId: string, event: EngineEvent): void {
+    const { stages } = this.#context
+    if (event.kind === 'done' || event.kind === 'failed') stages.delete(requestId)
+    else if (event.kind === 'queued') stages.set(requestId, 'queued')
+    else if (event.kind === 'started') stages.set(requestId, 'running')
+    else stages.set(requestId, 'answering')
+  }
+
+  /** The ticket that reaches a worker: forged, out of date, or as it was issued. */
+  #ticketFor({ ticket }: { readonly ticket: Ticket }): Ticket {
+    const { forgeries, oracle, world } = this.#context
+    const stolen = this.#lastTicket ?? ticket
+    this.#lastTicket = ticket
+    let sent = ticket
+    if (this.#context.strikes('forgedTicket')) sent = forge(ticket, stolen, oracle.choose('how forged', 5))
+    else if (this.#context.strikes('expiredTicket'))
+      sent = issueTicket({ ...ticket.claims, expiresAt: world.now - oracle.choose('how old', 3) }, simCrypto)
+    if (sent !== ticket) forgeries.add(sent)
+    return sent
   }
 
   /**
@@ -218,14 +313,30 @@ export class SimCluster {
    * token where a prompt belongs.
    */
   #idsFor(requestId: string, ids: Int32Array, leg: 'prefill' | 'decode'): Int32Array {
-    const { oracle, faults } = this.#context
     let fate = this.#mixedUp.get(requestId)
     if (fate === undefined) {
-      if (oracle.chance('mixed-up ids', faults.mixedUpIds)) fate = 'ids'
-      else fate = oracle.chance('placeholder', faults.placeholder) ? 'placeholder' : 'none'
+      if (this.#context.strikes('mixedUpIds')) fate = 'ids'
+      else fate = this.#context.strikes('placeholder') ? 'placeholder' : 'none'
       this.#mixedUp.set(requestId, fate)
     }
     if (fate === 'ids') return ids.map((id, i) => (i === 0 ? id + 1 : id))
     return fate === 'placeholder' && leg === 'prefill' && ids.length > 1 ? Int32Array.of(0) : ids
+  }
+}
+
+/** Another request's ticket, one with a wrong signature, or one whose words were changed after it was signed. */
+const forge = (ticket: Ticket, stolen: Ticket, how: number): Ticket => {
+  const { claims, mac } = ticket
+  switch (how) {
+    case 0:
+      return stolen === ticket ? { claims, mac: '' } : { ...stolen }
+    case 1:
+      return { claims, mac: `${mac.startsWith('0') ? '1' : '0'}${mac.slice(1)}` }
+    case 2:
+      return { claims: { ...claims, maxOutput: claims.maxOutput + 1 }, mac }
+    case 3:
+      return { claims: { ...claims, tenant: `${claims.tenant}x` }, mac }
+    default:
+      return { claims: { ...claims, expiresAt: claims.expiresAt + 1 }, mac }
   }
 }

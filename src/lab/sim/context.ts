@@ -1,6 +1,8 @@
+import type { Ticket } from '../../admission/index.ts'
 import type { Fences } from '../../cluster/index.ts'
 import type { Checker } from './checkers/index.ts'
-import type { FaultProfile } from './faults.ts'
+import type { Coverage, Stage } from './coverage.ts'
+import type { FaultName, FaultProfile } from './faults.ts'
 import type { Digest } from './hash.ts'
 import type { Oracle } from './oracle.ts'
 import type { World } from './world.ts'
@@ -36,6 +38,11 @@ export class SimContext {
   readonly settings: SimSettings
   readonly fences: Fences
   readonly digest: Digest
+  readonly coverage: Coverage
+  /** Where each request stands that has not ended. */
+  readonly stages = new Map<string, Stage>()
+  /** Tickets that nobody issued, or that were issued for another time. */
+  readonly forgeries = new WeakSet<Ticket>()
   readonly #checkers: readonly Checker[]
   readonly #byHook = new Map<Hook, readonly Checker[]>()
   readonly #writers = new Map<string, number>()
@@ -49,6 +56,7 @@ export class SimContext {
     readonly settings: SimSettings
     readonly fences: Fences
     readonly digest: Digest
+    readonly coverage: Coverage
     readonly checkers: readonly Checker[]
     readonly faults: FaultProfile
   }) {
@@ -57,6 +65,7 @@ export class SimContext {
     this.settings = parts.settings
     this.fences = parts.fences
     this.digest = parts.digest
+    this.coverage = parts.coverage
     this.#checkers = parts.checkers
     this.faults = parts.faults
   }
@@ -100,11 +109,19 @@ export class SimContext {
   }
 
   /** One event and what a machine answered, for the digest. */
-  record(machine: string, event: unknown, effects: unknown): void {
+  record(machine: string, event: { readonly kind: string }, effects: readonly { readonly kind: string }[]): void {
     this.events++
+    this.coverage.record(machine, event, effects)
     this.digest.add(machine)
     this.digest.add(event)
     this.digest.add(effects)
+  }
+
+  /** Does this fault happen now? */
+  strikes(fault: FaultName): boolean {
+    if (!this.oracle.chance(fault, this.faults[fault])) return false
+    this.coverage.fault(fault)
+    return true
   }
 
   /** A short or, when copies are slow in this seed, sometimes a long time. */

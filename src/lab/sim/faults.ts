@@ -11,10 +11,17 @@ export interface FaultProfile {
   /** Per step of any machine. */
   readonly crashPrefill: number
   readonly crashDecode: number
+  /** Takes its workers with it; whoever waited is cut off. */
+  readonly crashGateway: number
   readonly cutChannel: number
+  /** Something writes over a page's guard row. */
+  readonly guardHit: number
+  /** Per restart of a worker: its pool is smaller than before. */
+  readonly shrunkenPool: number
   /** Per frame on the transfer channel. */
   readonly duplicateFrame: number
   readonly lateFrame: number
+  readonly lostFrame: number
   readonly overtakingFrame: number
   readonly corruptFrame: number
   readonly shortFrame: number
@@ -24,16 +31,24 @@ export interface FaultProfile {
   readonly shiftedLayers: number
   readonly misroutedFrame: number
   readonly misnamedFrame: number
+  /** Per manifest: it says something else than was sent. */
+  readonly wrongManifest: number
   /** Per forward pass. */
   readonly swappedRows: number
   readonly corruptTable: number
+  readonly skewedPlan: number
   /** Per request: both workers get another request's ids; prefill gets one token instead of the prompt. */
   readonly mixedUpIds: number
   readonly placeholder: number
   /** Per placing, send or copy: it takes long. */
   readonly slowCopy: number
-  /** Per message between router and workers: it comes again, later. */
+  /** Per message between router and workers: it comes again, later; a worker's word is heard twice; it is held up. */
   readonly replayedMessage: number
+  readonly echoedMessage: number
+  readonly lateMessage: number
+  /** Per message with a ticket: its ticket, or what it says, is not what was signed; or it is out of date. */
+  readonly forgedTicket: number
+  readonly expiredTicket: number
 }
 
 /** What a seed may draw at most for each rate. */
@@ -43,9 +58,13 @@ const HIGHEST: FaultProfile = {
   heldBack: 0.2,
   crashPrefill: 0.002,
   crashDecode: 0.002,
+  crashGateway: 0.001,
   cutChannel: 0.003,
+  guardHit: 0.02,
+  shrunkenPool: 0.7,
   duplicateFrame: 0.1,
   lateFrame: 0.1,
+  lostFrame: 0.02,
   overtakingFrame: 0.05,
   corruptFrame: 0.02,
   shortFrame: 0.01,
@@ -53,19 +72,32 @@ const HIGHEST: FaultProfile = {
   shiftedLayers: 0.02,
   misroutedFrame: 0.02,
   misnamedFrame: 0.02,
+  wrongManifest: 0.04,
   swappedRows: 0.03,
   corruptTable: 0.03,
+  skewedPlan: 0.03,
   mixedUpIds: 0.05,
   placeholder: 0.05,
   slowCopy: 0.2,
   replayedMessage: 0.03,
+  echoedMessage: 0.02,
+  lateMessage: 0.03,
+  forgedTicket: 0.05,
+  expiredTicket: 0.05,
 }
 
 export type FaultName = keyof FaultProfile
 export const faultNames = Object.keys(HIGHEST) as readonly FaultName[]
 
 /** What clients and gateways do all day; none of it may cost another request anything. */
-export const benignFaults: readonly FaultName[] = ['disconnect', 'stopString', 'heldBack', 'slowCopy', 'duplicateFrame']
+export const benignFaults: readonly FaultName[] = [
+  'disconnect',
+  'stopString',
+  'heldBack',
+  'slowCopy',
+  'duplicateFrame',
+  'lateMessage',
+]
 
 /**
  * A seed's own mix: each kind of fault is left out of about half the seeds, so that faults are met alone as well as together

@@ -20,6 +20,8 @@ export class SimMemory {
   readonly claims: Uint32Array
   /** How often each page was claimed; a row is fresh if it was written under the present claim. */
   readonly claimed: Uint32Array
+  /** Pages whose guard row was written over since they were last claimed. */
+  readonly spoiled: Uint8Array
   readonly #filled: Uint16Array
 
   constructor(shape: PoolShape) {
@@ -27,6 +29,7 @@ export class SimMemory {
     this.owner = new Uint32Array(shape.pages)
     this.generation = new Uint32Array(shape.pages)
     this.claimed = new Uint32Array(shape.pages)
+    this.spoiled = new Uint8Array(shape.pages)
     this.#filled = new Uint16Array(shape.pages * shape.layers)
     const rows = shape.pages * shape.layers * shape.pageSize
     this.rows = new Uint32Array(rows)
@@ -44,6 +47,7 @@ export class SimMemory {
       this.owner[page] = owners[i]!
       this.generation[page] = generations[i]!
       this.claimed[page]!++
+      this.spoiled[page] = 0
       for (let layer = 0; layer < this.shape.layers; layer++) this.markFilled(page, layer, 0)
     }
   }

@@ -108,7 +108,7 @@ export class ForwardRun {
   }
 
   #check(plan: SequencePlan, layer: number): ForwardFault | null {
-    const { tags, filled } = this.#checks
+    const { tags, filled, guards } = this.#checks
     const memory = this.#memory
     const { pageSize } = memory.shape
     const standing = plan.write === 'append' ? plan.start : plan.start + 1
@@ -117,6 +117,7 @@ export class ForwardRun {
       const own =
         memory.owner[page] === plan.table.owners[ordinal] && memory.generation[page] === plan.table.generations[ordinal]
       if (tags && !own) return { kind: 'page_tag', page, layer }
+      if (guards && memory.spoiled[page] === 1) return { kind: 'guard_row', page, layer }
       const wanted = Math.min(pageSize, standing - ordinal * pageSize)
       if (filled && memory.filled(page, layer) < wanted) return { kind: 'unfilled_row', page, layer }
     }

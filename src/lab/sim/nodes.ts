@@ -32,7 +32,7 @@ export interface DecodeWires {
   closeChannel(): void
 }
 
-const workerOptions = ({ settings, fences }: SimContext, epoch: number, pages: number): WorkerOptions => ({
+const workerOptions = ({ settings, fences, coverage }: SimContext, epoch: number, pages: number): WorkerOptions => ({
   model: 'sim',
   weights: 'w',
   epoch,
@@ -41,6 +41,7 @@ const workerOptions = ({ settings, fences }: SimContext, epoch: number, pages: n
   crypto: simCrypto,
   scrub: 'tags',
   sweepEvery: settings.sweepEvery,
+  watch: coverage.watch,
 })
 
 const NO_SEAL = new Uint8Array(16)
@@ -50,14 +51,14 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
   readonly #sending = new Map<number, readonly number[]>()
   #channelLife = 0
 
-  constructor(context: SimContext, epoch: number, wires: PrefillWires) {
-    const { prefillPages, chunkRows } = context.settings
+  constructor(context: SimContext, epoch: number, pages: number, wires: PrefillWires) {
+    const { chunkRows } = context.settings
     const machine = new PrefillMachine({
-      ...workerOptions(context, epoch, prefillPages),
+      ...workerOptions(context, epoch, pages),
       chunkRows,
       layerBudgetSeconds: 0.002,
     })
-    super(context, { role: 'prefill', epoch, pages: prefillPages }, machine)
+    super(context, { role: 'prefill', epoch, pages }, machine)
     this.#wires = wires
   }
 
@@ -65,8 +66,9 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
     this.claimed = false
     this.stepNow({ kind: 'message', message })
     if (message.kind === 'prefill' && this.claimed) {
-      const { requestId, attempt, ids } = message
-      this.context.check('accepted', (checker) => checker.accepted(this.life, requestId, attempt, ids))
+      const { requestId, attempt, ids, ticket } = message
+      const genuine = !this.context.forgeries.has(ticket)
+      this.context.check('accepted', (checker) => checker.accepted(this.life, requestId, attempt, ids, genuine))
     }
   }
 
@@ -129,13 +131,10 @@ export class DecodeNode extends WorkerNode<DecodeEvent, DecodeEffect> {
   readonly #wires: DecodeWires
   #bytes: RowBytes | null = null
 
-  constructor(context: SimContext, epoch: number, wires: DecodeWires) {
-    const { decodePages, maxBatch } = context.settings
-    super(
-      context,
-      { role: 'decode', epoch, pages: decodePages },
-      new DecodeMachine({ ...workerOptions(context, epoch, decodePages), maxBatch }),
-    )
+  constructor(context: SimContext, epoch: number, pages: number, wires: DecodeWires) {
+    const { maxBatch } = context.settings
+    const machine = new DecodeMachine({ ...workerOptions(context, epoch, pages), maxBatch })
+    super(context, { role: 'decode', epoch, pages }, machine)
     this.#wires = wires
   }
 
@@ -143,8 +142,9 @@ export class DecodeNode extends WorkerNode<DecodeEvent, DecodeEffect> {
     this.claimed = false
     this.stepNow({ kind: 'message', message })
     if (message.kind === 'reserve' && this.claimed) {
-      const { requestId, attempt, ids } = message
-      this.context.check('accepted', (checker) => checker.accepted(this.life, requestId, attempt, ids))
+      const { requestId, attempt, ids, ticket } = message
+      const genuine = !this.context.forgeries.has(ticket)
+      this.context.check('accepted', (checker) => checker.accepted(this.life, requestId, attempt, ids, genuine))
     }
   }
 

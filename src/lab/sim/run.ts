@@ -3,6 +3,7 @@ import { type CheckerName, checkersFor } from './checkers/index.ts'
 import { Clients } from './clients.ts'
 import { SimCluster } from './cluster.ts'
 import { SimContext, type SimFailure, type SimSettings } from './context.ts'
+import { Coverage, type CoverageReport } from './coverage.ts'
 import { drawProfile, type FaultName, noFaults } from './faults.ts'
 import { Digest } from './hash.ts'
 import { type Oracle, seededOracle } from './oracle.ts'
@@ -15,6 +16,8 @@ export interface SimOptions {
   readonly faults?: readonly FaultName[]
   /** Only these checkers watch; all by default. */
   readonly checkers?: readonly CheckerName[]
+  /** Counts what was seen; its own for each call by default. */
+  readonly coverage?: Coverage
 }
 
 export interface SeedResult {
@@ -36,8 +39,10 @@ export interface SeedsReport {
     readonly seed: number
     readonly checker: string
     readonly message: string
+    /** A command that shows it again. */
     readonly replay: string
   }[]
+  readonly coverage: CoverageReport
 }
 
 /** At least so many of both in every seed. */
@@ -57,6 +62,7 @@ export const runSeed = (seed: number, options: SimOptions = {}): SeedResult => {
     settings,
     fences: options.fences ?? fullFences(),
     digest: new Digest(),
+    coverage: options.coverage ?? new Coverage(),
     checkers: checkersFor({ layers: settings.layers, faults }, options.checkers),
     faults,
   })
@@ -64,7 +70,10 @@ export const runSeed = (seed: number, options: SimOptions = {}): SeedResult => {
   let cluster: SimCluster | null = null
   const theCluster = (): SimCluster => cluster!
   const clients = new Clients(context, theCluster)
-  cluster = new SimCluster(context, (requestId, event) => clients.deliver(requestId, event))
+  cluster = new SimCluster(context, {
+    deliver: (requestId, event) => clients.deliver(requestId, event),
+    gatewayGone: () => clients.reset(),
+  })
   const arrive = (): void => {
     submitted++
     clients.submitOne()
@@ -93,10 +102,11 @@ export const runSeeds = (
   onSeed: (result: SeedResult) => void = () => {},
 ): SeedsReport => {
   const digest = new Digest()
+  const coverage = options.coverage ?? new Coverage()
   const failures: SeedsReport['failures'][number][] = []
   let events = 0
   for (let seed = range.from; seed < range.from + range.seeds; seed++) {
-    const result = runSeed(seed, options)
+    const result = runSeed(seed, { ...options, coverage })
     events += result.events
     digest.add(result.digest)
     if (result.failure !== null) {
@@ -105,7 +115,7 @@ export const runSeeds = (
     }
     onSeed(result)
   }
-  return { ...range, events, digest: digest.hex(), failures }
+  return { ...range, events, digest: digest.hex(), failures, coverage: coverage.report() }
 }
 
 /** Pools are tiny, so that pages change hands all the time; every shape that admission lets through must do. */
@@ -119,7 +129,7 @@ const drawSettings = (oracle: Oracle): SimSettings => {
     decodePages: 6 + oracle.choose('decode pages', 24),
     chunkRows: 2 + oracle.choose('chunk rows', 14),
     maxBatch: 1 + oracle.choose('max batch', 8),
-    sweepEvery: oracle.choose('sweep', 2) * 3,
+    sweepEvery: oracle.choose('sweep', 3),
     window: 24 + oracle.choose('window', 16),
     queuePlaces: 3 + oracle.choose('queue places', 30),
     queueTimeoutMs: 50 + oracle.choose('queue timeout', 2000),
@@ -128,9 +138,11 @@ const drawSettings = (oracle: Oracle): SimSettings => {
 }
 
 /** What may go wrong between any two events. */
-const strike = ({ oracle, faults }: SimContext, cluster: SimCluster, clients: Clients): void => {
-  if (oracle.chance('disconnect', faults.disconnect)) clients.disconnectOne()
-  if (oracle.chance('crash prefill', faults.crashPrefill)) cluster.crash('prefill')
-  if (oracle.chance('crash decode', faults.crashDecode)) cluster.crash('decode')
-  if (oracle.chance('cut channel', faults.cutChannel)) cluster.cutChannel()
+const strike = (context: SimContext, cluster: SimCluster, clients: Clients): void => {
+  if (context.strikes('disconnect')) clients.disconnectOne()
+  if (context.strikes('crashPrefill')) cluster.crash('prefill')
+  if (context.strikes('crashDecode')) cluster.crash('decode')
+  if (context.strikes('crashGateway')) cluster.crashGateway()
+  if (context.strikes('cutChannel')) cluster.cutChannel()
+  if (context.strikes('guardHit')) cluster.spoilGuard()
 }

@@ -15,7 +15,10 @@ interface AnyMachine<Event, Effect> {
 const AUDIT_EVERY = 16
 
 /** One life of a worker process: a machine, its pool's memory, its forward thread and its copying, all in virtual time. */
-export abstract class WorkerNode<Event extends { readonly now: number }, Effect> {
+export abstract class WorkerNode<
+  Event extends { readonly kind: string; readonly now: number },
+  Effect extends { readonly kind: string },
+> {
   readonly context: SimContext
   readonly life: Life
   readonly memory: SimMemory
@@ -60,6 +63,11 @@ export abstract class WorkerNode<Event extends { readonly now: number }, Effect>
     if (++this.#steps % AUDIT_EVERY === 0) this.audit()
   }
 
+  /** Something writes where it must not: over the guard row of one page. */
+  spoilGuard(): void {
+    this.memory.spoiled[this.context.oracle.choose('whose guard', this.life.pages)] = 1
+  }
+
   audit(): void {
     const fault = this.#machine.audit()
     if (fault !== null) this.context.fail('audit', fault.message)
@@ -82,7 +90,10 @@ export abstract class WorkerNode<Event extends { readonly now: number }, Effect>
         })
         break
       case 'sweep':
-        this.later(0, () => this.stepNow({ kind: 'swept', id: effect.id, fault: null }))
+        this.later(0, () => {
+          const page = effect.table.pages.find((one) => this.memory.spoiled[one] === 1)
+          this.stepNow({ kind: 'swept', id: effect.id, fault: page === undefined ? null : { page, layer: 0 } })
+        })
         break
       case 'telemetry':
         break
@@ -103,7 +114,7 @@ export abstract class WorkerNode<Event extends { readonly now: number }, Effect>
   /** Copies are done one after the other; `pages` may be touched until `run` is called, and not after. */
   protected copy(pages: Iterable<number>, run: () => void): void {
     const { context } = this
-    const slow = context.oracle.chance('slow copy', context.faults.slowCopy)
+    const slow = context.strikes('slowCopy')
     this.#copiesUntil = Math.max(this.#copiesUntil, context.world.now + context.delay('copy', slow ? 40 : 1))
     context.check('touchBegins', (checker) => checker.touchBegins(this.life, pages))
     context.world.at(this.#copiesUntil, () => {
@@ -119,8 +130,9 @@ export abstract class WorkerNode<Event extends { readonly now: number }, Effect>
     const { sequences } = plan
     const readers = sequences.map((one) => context.writer(one.requestId, one.attempt))
     const watch = (reader: number, writer: number, fresh: boolean, page: number): void => {
-      if (fresh && writer === reader) return
-      context.check('read', (checker) => checker.read(reader, writer, fresh, page))
+      const guarded = this.memory.spoiled[page] === 0
+      if (fresh && guarded && writer === reader) return
+      context.check('read', (checker) => checker.read(reader, writer, fresh, page, guarded))
     }
     const run = new ForwardRun(this.#tampered(plan), this.memory, context.fences.kernel, readers, watch)
     const pages = sequences.flatMap((one) => [...one.table.pages])
@@ -138,6 +150,8 @@ export abstract class WorkerNode<Event extends { readonly now: number }, Effect>
     context.world.at(at, () => {
       if (!this.#alive) return
       context.check('touchEnds', (checker) => checker.touchEnds(this.life, pages))
+      if (sequences.some((one) => !context.stages.has(one.requestId)))
+        context.coverage.situation('pass ends after its request')
       this.stepNow({ kind: 'forward_done', result: this.#mixedUp(run.result()), seconds: (at - began) / 1000 })
     })
   }
@@ -149,8 +163,9 @@ export abstract class WorkerNode<Event extends { readonly now: number }, Effect>
 
   /** A page table that was corrupted on its way to the forward thread: one entry names some other page. */
   #tampered(plan: ForwardPlan): ForwardPlan {
-    const { oracle, faults } = this.context
-    if (!oracle.chance('corrupt table', faults.corruptTable)) return plan
+    const { oracle } = this.context
+    if (this.context.strikes('skewedPlan')) return this.#skewed(plan)
+    if (!this.context.strikes('corruptTable')) return plan
     const hit = oracle.choose('which sequence', plan.sequences.length)
     const sequences = plan.sequences.map((one, i) => {
       if (i !== hit) return one
@@ -161,10 +176,24 @@ export abstract class WorkerNode<Event extends { readonly now: number }, Effect>
     return { ...plan, sequences }
   }
 
+  /** One sequence's new rows are said to begin a row earlier or, as far as its table goes, later than they do. */
+  #skewed(plan: ForwardPlan): ForwardPlan {
+    const { oracle } = this.context
+    const hit = oracle.choose('which sequence', plan.sequences.length)
+    const by = oracle.choose('which way', 2) === 0 ? 1 : -1
+    const sequences = plan.sequences.map((one, i) => {
+      const start = one.start + by
+      const rows = one.table.pages.length * this.memory.shape.pageSize
+      const inside = start >= 0 && start + one.tokens.length <= rows
+      return i === hit && one.write === 'append' && inside ? { ...one, start } : one
+    })
+    return { ...plan, sequences }
+  }
+
   /** Two rows of a batch that changed places. */
   #mixedUp(result: ForwardResult): ForwardResult {
-    const { oracle, faults } = this.context
-    if (result.results.length < 2 || !oracle.chance('swap rows', faults.swappedRows)) return result
+    const { oracle } = this.context
+    if (result.results.length < 2 || !this.context.strikes('swappedRows')) return result
     const results = [...result.results]
     const at = oracle.choose('which row', results.length - 1)
     ;[results[at], results[at + 1]] = [results[at + 1]!, results[at]!]

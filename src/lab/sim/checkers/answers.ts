@@ -59,6 +59,10 @@ export const clientAnswers = (layers: number): Checker => {
       const short = effect.ending.kind === 'complete' && answer.finished.includes(false)
       return short ? `${requestId} is complete before all its sequences are` : null
     },
+    reset: (requestId) => {
+      const answer = answers.get(requestId)
+      if (answer !== undefined) answer.ended = true
+    },
     end: () => {
       const open = [...answers].find(([, answer]) => !answer.ended)
       return open === undefined ? null : `the exchange of ${open[0]} never ended`

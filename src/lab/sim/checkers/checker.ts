@@ -28,12 +28,12 @@ export interface Checker {
   /** Bytes of these pages may be read or written from now on, until `touchEnds`. */
   touchBegins?(life: Life, pages: Iterable<number>): string | null
   touchEnds?(life: Life, pages: Iterable<number>): string | null
-  /** A row reached the arithmetic. `fresh`: written since its page was last claimed. */
-  read?(reader: number, writer: number, fresh: boolean, page: number): string | null
+  /** A row reached the arithmetic. `fresh`: written since its page was last claimed. `guarded`: its page's guard row stands. */
+  read?(reader: number, writer: number, fresh: boolean, page: number, guarded: boolean): string | null
   /** After every step of a worker. */
   counts?(life: Life, counts: SimCounts): string | null
-  /** A worker has taken a request on, with these ids. */
-  accepted?(life: Life, requestId: string, attempt: number, ids: Int32Array): string | null
+  /** A worker has taken a request on, with these ids. `genuine`: its ticket is the one that was issued, and in date. */
+  accepted?(life: Life, requestId: string, attempt: number, ids: Int32Array, genuine: boolean): string | null
   /** A request reached the gateway. */
   asked?(
     wanted: Omit<EngineRequest, 'contract'>,
@@ -46,6 +46,8 @@ export interface Checker {
   answered?(requestId: string, effect: ExchangeEffect): string | null
   /** The gateway asked for the end, of the request or of one sequence. */
   stopped?(requestId: string, sequence: number | null): void
+  /** The gateway died while the request waited: nothing more is said of it. */
+  reset?(requestId: string): void
   delivered?(requestId: string, event: EngineEvent): string | null
   /** Nothing is left to happen. `living`: workers that are up, with their counts. */
   end?(living: readonly { readonly life: Life; readonly counts: SimCounts }[]): string | null

@@ -8,6 +8,9 @@ export const endings = (): Checker => {
     submitted: ({ requestId }) => {
       live.set(requestId, new Map())
     },
+    reset: (requestId) => {
+      live.delete(requestId)
+    },
     delivered: (requestId, event) => {
       const next = live.get(requestId)
       if (next === undefined) return `${event.kind} for ${requestId} after its ending`
