@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -115,15 +116,19 @@ test('stop lets a running answer end, and takes nothing new', async () => {
   expect(pids.map((pid) => isAlive(pid!))).toEqual([false, false])
 })
 
-test('when the gateway is killed no worker outlives it', async () => {
+test('when the gateway is killed in the middle of an answer, no worker outlives it and no socket stays', async () => {
+  const places = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('bulkhead-'))
+  const before = places()
   const gateway = spawn(process.execPath, [resolve(import.meta.dirname, 'gateway-process.js')], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const pids = await firstLine(gateway)
   expect(pids).toHaveLength(2)
   expect(pids.map(isAlive)).toEqual([true, true])
+  expect(places()).toHaveLength(before.length + 1)
   gateway.kill('SIGKILL')
   await until(() => pids.every((pid) => !isAlive(pid) || isZombie(pid)))
+  expect(places()).toEqual(before)
 })
 
 const firstLine = async (child: ChildProcess): Promise<number[]> => {

@@ -1,4 +1,4 @@
-/** A gateway process of its own, to be killed: starts the engine and prints its workers' process ids. */
+/** A gateway process of its own, to be killed: starts the engine and, with an answer under way, prints its workers' process ids. */
 import { createSecrets } from '../../dist/host/node/index.js'
 import { inspectModel } from '../../dist/model/index.js'
 import { startEngine } from '../../dist/runtime/index.js'
@@ -10,5 +10,15 @@ const engine = await startEngine({
   secrets: createSecrets(new Uint8Array(32)),
   telemetry: () => undefined,
 })
-console.log(JSON.stringify(Object.values(engine.pids('tiny'))))
+const ids = Int32Array.from({ length: 16 }, (_, at) => 10 + at)
+const maxOutput = 1000
+const contract = { promptTokens: ids.length, maxOutput, n: 1, prefillPages: 1, decodePages: 64 }
+const sampling = { temperature: 0, topP: 1, topK: 0, seed: 1, topLogprobs: null }
+let said = false
+engine.submit({ requestId: 'req_1', tenant: 'a', model: 'tiny', ids, contract, sampling, endIds: [] }, ({ kind }) => {
+  if (kind === 'failed') throw new Error('the answer failed')
+  if (kind !== 'token' || said) return
+  said = true
+  console.log(JSON.stringify(Object.values(engine.pids('tiny'))))
+})
 setInterval(() => undefined, 1000)

@@ -7,6 +7,7 @@ import { rmdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { nodeClock, nodeDigests, nodeRandom } from '../../host/node/index.ts'
 import { createPool } from '../../kernels/index.ts'
+import { withDrillPages } from '../drills/index.ts'
 import { removeStaleSocket } from '../transfer/index.ts'
 import type { FromWorker, ToWorker, WorkerInit } from './ipc.ts'
 import { startWorker, type Worker } from './start.ts'
@@ -33,17 +34,18 @@ process.on('uncaughtException', crash)
 process.on('unhandledRejection', crash)
 // A terminal sends its interrupt to the whole group; when to end is the gateway's to say.
 process.on('SIGINT', () => undefined)
-// The gateway is gone or lets go: no worker outlives it, and the last one takes the socket's directory along.
-process.on('disconnect', () => {
-  if (init?.role === 'decode') {
-    try {
-      removeStaleSocket(init.socketPath)
-      rmdirSync(dirname(init.socketPath))
-    } catch {
-      // Another model's socket still stands in it, or the gateway was first.
-    }
+// The gateway is gone or lets go: no worker outlives it.
+process.on('disconnect', () => process.exit(0))
+// The last one takes the socket's directory along, however it ends: a gateway that dies while a message is on its way is a
+// crash here and not a parting. A next life makes both anew.
+process.on('exit', () => {
+  if (init?.role !== 'decode') return
+  try {
+    removeStaleSocket(init.socketPath)
+    rmdirSync(dirname(init.socketPath))
+  } catch {
+    // Another model's socket still stands in it, or the gateway was first.
   }
-  process.exit(0)
 })
 
 // It may have ended while this module was loading; no event tells of that any more.
@@ -58,6 +60,9 @@ process.on('message', (message: ToWorker) => {
     case 'message':
       worker?.message(message.message)
       return
+    case 'drill':
+      worker?.drill(message.turn).catch(crash)
+      return
     case 'ping':
       send({ kind: 'pong', id: message.id, passMs: worker?.passMs() ?? 0 })
       return
@@ -66,7 +71,7 @@ process.on('message', (message: ToWorker) => {
 
 const begin = async (given: WorkerInit): Promise<void> => {
   const key = new BigUint64Array(nodeRandom.bytes(16).buffer)
-  const pool = createPool(given.shape, key, given.keys.seal)
+  const pool = createPool(withDrillPages(given.shape), key, given.keys.seal)
   worker = await startWorker(given, {
     pool,
     send,
