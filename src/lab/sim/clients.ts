@@ -37,10 +37,9 @@ export class Clients {
     return this.#live.size
   }
 
-  /** Sends requests until one reaches the engine: refused ones and held back ones are answered and no more (R1, R13). */
-  submitOne(): void {
-    const before = this.#made
-    while (!this.#request()) if (this.#made - before > 1000) throw new Error('nothing is ever admitted')
+  /** Requests that reached the gateway. */
+  get made(): number {
+    return this.#made
   }
 
   deliver(requestId: string, event: EngineEvent): void {
@@ -64,7 +63,8 @@ export class Clients {
     this.#toRouter.cut()
   }
 
-  #request(): boolean {
+  /** One more request arrives. If it is refused or held back it is answered and no more (R1, R13). */
+  arrive(): void {
     const { oracle, settings } = this.#context
     const { window, prefillPages, decodePages, pageSize } = settings
     const limits: ModelLimits = {
@@ -73,9 +73,9 @@ export class Clients {
       decodePool: decodePages * pageSize,
       pageSize,
     }
-    const promptTokens = 1 + oracle.choose('prompt', oracle.choose('long prompt', 6) === 0 ? window : 9)
-    const n = oracle.choose('n', 5) === 0 ? 2 + oracle.choose('n', 2) : 1
-    const maxOutput = 1 + oracle.choose('output', 6)
+    const promptTokens = 1 + oracle.choose('prompt', oracle.choose('long prompt', 8) === 0 ? window : 9)
+    const n = oracle.choose('several', 5) === 0 ? 2 + oracle.choose('n', 2) : 1
+    const maxOutput = 1 + oracle.choose('output', 5)
     const stops = this.#context.strikes('stopString') ? this.#stops() : []
     const wanted = this.#wanted(promptTokens)
     const exchange = createExchange({
@@ -88,10 +88,9 @@ export class Clients {
     const verdict = judge(limits, { promptTokens, promptTokensIs: 'exact', maxOutput, n })
     this.#context.tell('asked', (checker) => checker.asked(wanted, { maxOutput, n }, stops))
     this.#step(client, { kind: 'verdict', verdict })
-    if (exchange.state() === 'ended') return false
+    if (exchange.state() === 'ended') return
     if (this.#context.strikes('heldBack')) this.#step(client, { kind: 'held_back', error: RATE_LIMITED })
     else this.#step(client, { kind: 'cleared' })
-    return this.#live.has(wanted.requestId)
   }
 
   #step(client: Client, event: ExchangeEvent): void {

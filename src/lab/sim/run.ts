@@ -51,7 +51,7 @@ const LEAST_EVENTS = 300
 /** No seed comes near it; one that does is caught in a circle. */
 const MOST_EVENTS = 100_000
 
-/** Runs one seed to its end: everything submitted, faults stopped, and the cluster run until nothing is left to happen. */
+/** Runs one seed to its end: everything asked, faults stopped, and the cluster run until nothing is left to happen. */
 export const runSeed = (seed: number, options: SimOptions = {}): SeedResult => {
   const oracle = seededOracle(seed)
   const settings = drawSettings(oracle)
@@ -66,7 +66,6 @@ export const runSeed = (seed: number, options: SimOptions = {}): SeedResult => {
     checkers: checkersFor({ layers: settings.layers, faults }, options.checkers),
     faults,
   })
-  let submitted = 0
   let cluster: SimCluster | null = null
   const theCluster = (): SimCluster => cluster!
   const clients = new Clients(context, theCluster)
@@ -75,16 +74,15 @@ export const runSeed = (seed: number, options: SimOptions = {}): SeedResult => {
     gatewayGone: () => clients.reset(),
   })
   const arrive = (): void => {
-    submitted++
-    clients.submitOne()
-    if (submitted < settings.requests || context.events < LEAST_EVENTS)
+    clients.arrive()
+    if (clients.made < settings.requests || context.events < LEAST_EVENTS)
       context.world.after(context.delay('arrival', 12), arrive)
   }
   context.world.after(0, arrive)
 
   let lastEvents = 0
   while (context.failure === null && context.world.tick()) {
-    const quiet = submitted >= settings.requests && context.events >= LEAST_EVENTS
+    const quiet = clients.made >= settings.requests && context.events >= LEAST_EVENTS
     // Once all requests are in, faults go on for the running ones and stop when few are left: then all must end well.
     if (quiet && clients.live <= 2) context.faults = noFaults
     if (context.events > lastEvents) strike(context, theCluster(), clients)
@@ -92,7 +90,13 @@ export const runSeed = (seed: number, options: SimOptions = {}): SeedResult => {
     if (context.events > MOST_EVENTS) context.fail('endings', 'the cluster never comes to rest')
   }
   context.check('end', (checker) => checker.end(theCluster().living()))
-  return { seed, requests: submitted, events: context.events, digest: context.digest.hex(), failure: context.failure }
+  return {
+    seed,
+    requests: clients.made,
+    events: context.events,
+    digest: context.digest.hex(),
+    failure: context.failure,
+  }
 }
 
 /** Runs seeds `from … from + seeds - 1`. Nothing in the report comes from a clock. */
@@ -120,7 +124,7 @@ export const runSeeds = (
 
 /** Pools are tiny, so that pages change hands all the time; every shape that admission lets through must do. */
 const drawSettings = (oracle: Oracle): SimSettings => {
-  const pageSize = 2 + oracle.choose('page size', 3)
+  const pageSize = 2 + oracle.choose('page size', 4)
   const prefillPages = 4 + oracle.choose('prefill pages', 12)
   return {
     layers: 1 + oracle.choose('layers', 2),
@@ -133,7 +137,7 @@ const drawSettings = (oracle: Oracle): SimSettings => {
     window: 24 + oracle.choose('window', 16),
     queuePlaces: 3 + oracle.choose('queue places', 30),
     queueTimeoutMs: 50 + oracle.choose('queue timeout', 2000),
-    requests: LEAST_REQUESTS + oracle.choose('requests', 4),
+    requests: LEAST_REQUESTS + oracle.choose('requests', 3),
   }
 }
 
