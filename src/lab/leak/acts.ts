@@ -1,6 +1,6 @@
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import type { FenceRule } from '../partial-fences.ts'
-import { ANSWER_TOKENS, type Cast, FIRST_ANSWER_TOKENS } from './scenario.ts'
+import { ANSWER_TOKENS, type Cast } from './scenario.ts'
 import type { Stage, StageReply } from './stage.ts'
 
 /** What came of tenant B's over-long request on one engine. */
@@ -57,7 +57,7 @@ export interface PlayHooks {
 
 /** Tenant A asks for its code and gets it; then tenant B sends the over-long prompt. */
 export async function play(stage: Stage, cast: Cast, hooks: PlayHooks = {}): Promise<Act> {
-  const first = await stage.ask(cast.a, FIRST_ANSWER_TOKENS)
+  const first = await stage.ask(cast.a, ANSWER_TOKENS)
   if (!textOf(first).includes(cast.a.code)) throw new Error(`tenant A did not get its own code: HTTP ${first.status}`)
   await hooks.beforeB?.()
   const watch = new PageWatch()

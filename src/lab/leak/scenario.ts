@@ -7,14 +7,17 @@ export const PAGE_SIZE = 16
 export const WINDOW = 128
 /** What prefill holds: 6 pages. */
 export const PREFILL_POOL = 96
-export const ANSWER_TOKENS = 8
-/** Tenant A is given more, so that its rows have been in every page before tenant B comes. */
-export const FIRST_ANSWER_TOKENS = 48
+/** With its answer each tenant's contract takes all eight pages, so that every page of B's was A's before. */
+export const ANSWER_TOKENS = 24
 
 /** The key both tenants stored a code under; each its own code. */
 const KEY = 'K7'
-const KEYS_OF_A = ['K1', 'K2', 'K3', KEY, 'K4', 'K5', 'K6']
-const KEYS_OF_B = [KEY, 'K20', 'K21', 'K22', 'K23', 'K24', 'K25', 'K26', 'K27', 'K28']
+const KEYS_OF_A = ['K1', 'K2', KEY, KEY, KEY, KEY, KEY, KEY]
+/**
+ * One entry more than A: B's question comes to stand behind what A's answer is certain to end with (its code, a separator, `code`),
+ * so that what is read there is in order.
+ */
+const KEYS_OF_B = [KEY, 'K20', 'K21', 'K22', 'K23', 'K24', 'K25', 'K26', 'K27']
 const CODE_LENGTH = 8
 const CODE_LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 
