@@ -1,4 +1,5 @@
 import { sample } from '../../engine/index.ts'
+import type { Timers } from '../../host/index.ts'
 import { createPool, type PoolKernels } from '../../kernels/index.ts'
 import { type ForwardPass, loadModel, poolShape } from '../../model/index.ts'
 import type { StageHost, StageModel } from '../leak/index.ts'
@@ -7,16 +8,20 @@ import { type Cast, type CastOptions, castTenants, PAGE_SIZE } from './cast.ts'
 import { openRig, type Rig, type RigOptions } from './rig.ts'
 import type { Guards } from './rules.ts'
 
+export interface LabHost extends StageHost {
+  readonly timers: Timers
+}
+
 /** The `recall` model with its weights in memory, for as many engines as are wanted. */
 export interface Workshop {
   readonly model: StageModel
-  readonly host: StageHost
+  readonly host: LabHost
   readonly pass: (kernels: PoolKernels, pageSize: number) => ForwardPass
   close(): Promise<void>
 }
 
 /** Loads the weights once; every engine of every play uses them. Throws where the file cannot be used. */
-export async function openWorkshop(model: StageModel, host: StageHost): Promise<Workshop> {
+export async function openWorkshop(model: StageModel, host: LabHost): Promise<Workshop> {
   const { weights, shape, digest } = model.file
   const smallest = createPool(poolShape(shape, PAGE_SIZE, PAGE_SIZE), new BigUint64Array(2), new Uint8Array(32))
   const loaded = await loadModel(weights, {

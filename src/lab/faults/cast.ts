@@ -4,7 +4,7 @@
  */
 export const PAGE_SIZE = 16
 const ENTRY_TOKENS = 11
-const CODE_LENGTH = 8
+export const CODE_LENGTH = 8
 const CODE_LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 
 /** The key that everybody stored a code under; each their own code. */

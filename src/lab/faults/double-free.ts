@@ -1,56 +1,61 @@
-import type { FreeList } from '../../kv/index.ts'
+import { type FreeList, stackOfPages } from '../../kv/index.ts'
 import type { Fault } from './fault.ts'
 import { expectOwn, readByB } from './play.ts'
 import { aTurn } from './rig.ts'
 import { tapChannel } from './seams.ts'
 
-/** Pages that are on the list a second time, and how many others are claimed before their second turn comes. */
-const TWICE = [2, 3, 4]
-const BEFORE = 9
+/**
+ * The page that is on the list a second time, and how many are claimed before its second turn comes: it then is the last of
+ * the prompt in both requests.
+ */
+const TWICE = 5
+const BEFORE = 12
+
+const AFTER_ALL_LAYERS = 2
 
 /**
- * F050, F055: pages are given back twice and stand on the free list twice. Two requests get them, and the one that is served
- * second writes over the first one's.
+ * F050, F055: a page is given back twice and stands on the free list twice. Two requests get it. Their pages arrive layer by
+ * layer, and the one that comes second in each writes over the first one's.
  */
 export const doubleFree: Fault = {
   name: 'double-free',
   class: 'C',
   harm: 'leak',
   reports: ['F050', 'F055', 'F056'],
-  summary: 'pages stand on the free list twice, and two requests get them',
+  summary: 'a page stands on the free list twice, and two requests get it',
   rules: ['R5', 'R7'],
   bookkeeping: ['R6'],
   play: async (bench) => {
-    const cast = bench.cast()
-    let broken = false
+    const cast = bench.cast({ at: 7 })
+    let together = false
+    const parcels: { readonly order: number; readonly send: () => void }[] = []
+    const sendAll = (): void => {
+      together = false
+      for (const { send } of parcels.splice(0).sort((one, other) => one.order - other.order)) send()
+    }
     const rig = await bench.open({
       sabotage: ({ tenantOf }) => {
-        const ofA: (() => void)[] = []
-        let lastWordOfB: (() => void) | null = null
+        const manifests = new Set<string>()
+        // Layer by layer, and in each B's pages first, as if both prompts had been computed in one pass.
+        const post = (frame: { readonly requestId: string }, layer: number, send: () => void): void => {
+          if (together) parcels.push({ order: 2 * layer + (tenantOf(frame.requestId) === 'A' ? 1 : 0), send })
+          else send()
+        }
         return {
-          freeList: (role, pages) =>
-            role === 'decode' ? freeingTwice(pages, () => broken) : freeingTwice(pages, () => false),
-          // B's pages arrive first, then A's, then B begins.
+          freeList: (role, pages) => (role === 'decode' ? freeingTwice(pages) : stackOfPages(pages)),
           channel: tapChannel({
-            page: (frame, rows, deliver) => {
-              if (broken && tenantOf(frame.requestId) === 'A') ofA.push(() => deliver(frame, rows))
-              else deliver(frame, rows)
-            },
+            page: (frame, rows, deliver) => post(frame, frame.layer, () => deliver(frame, rows)),
             manifest: (frame, deliver) => {
-              if (!broken) return deliver(frame)
-              if (tenantOf(frame.requestId) === 'A') ofA.push(() => deliver(frame))
-              else lastWordOfB = () => deliver(frame)
-              if (lastWordOfB === null || ofA.length < 13) return
-              for (const send of ofA.splice(0)) send()
-              lastWordOfB()
+              post(frame, AFTER_ALL_LAYERS, () => deliver(frame))
+              if (together && manifests.add(frame.requestId).size === 2) sendAll()
             },
           }),
         }
       },
     })
-    broken = true
     expectOwn(await rig.ask(cast.a, { maxTokens: 16 }), cast.a.code)
     for (let turn = 0; turn < 5; turn++) await aTurn()
+    together = true
     const reply = rig.ask(cast.b)
     const other = rig.ask(cast.a, { maxTokens: 24 })
     const outcome = readByB(rig, cast, await reply)
@@ -59,8 +64,8 @@ export const doubleFree: Fault = {
   },
 }
 
-/** A stack that, once everything has come back, has some pages on it a second time. */
-function freeingTwice(pages: number, wrong: () => boolean): FreeList {
+/** A stack that, once everything has come back, has one page on it a second time. */
+function freeingTwice(pages: number): FreeList {
   const stack = Array.from({ length: pages }, (_, i) => pages - 1 - i)
   let done = false
   return {
@@ -70,9 +75,9 @@ function freeingTwice(pages: number, wrong: () => boolean): FreeList {
     pop: () => stack.pop(),
     push: (page) => {
       stack.push(page)
-      if (!wrong() || done || stack.length < pages) return
+      if (done || stack.length < pages) return
       done = true
-      stack.splice(stack.length - BEFORE, 0, ...[...TWICE].reverse())
+      stack.splice(stack.length - BEFORE, 0, TWICE)
     },
     list: () => Uint32Array.from(stack),
   }

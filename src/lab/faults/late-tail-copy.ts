@@ -35,7 +35,7 @@ export const lateTailCopy: Fault = {
         },
       }),
     })
-    await serveA(rig, cast, { n: 2 })
+    await serveA(rig, cast, { n: 2, maxTokens: 16 })
     slow = true
     return readByB(rig, cast, await rig.ask(cast.b, { n: 2 }))
   },

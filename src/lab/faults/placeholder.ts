@@ -5,6 +5,8 @@ import { readByB, serveA } from './play.ts'
 /** What prefill holds; the window that is advertised is decode's, and B's prompt lies between the two. */
 const PREFILL_POOL = 96
 const WINDOW = 128
+/** Tokens of output with which B's contract takes all eight pages. */
+const WHOLE_WINDOW = 24
 
 /**
  * F001, the fault of 2026: a prompt too long for prefill's pool is only marked as rejected; one token takes its place and
@@ -21,7 +23,8 @@ export const placeholder: Fault = {
   play: async (bench) => {
     const { guards } = bench
     const { toPrefill, forward, wrap } = rejectedButAlive(PREFILL_POOL)
-    const cast = bench.cast({ entries: 10, entriesOfA: 8 })
+    // B's question comes to stand behind what A's answer ends with for certain: its code, a separator and `code`.
+    const cast = bench.cast({ entries: 9, entriesOfA: 8 })
     const rig = await bench.open({
       sizes: { window: WINDOW, prefill: PREFILL_POOL, decode: WINDOW },
       believed: { prefill: WINDOW },
@@ -32,6 +35,6 @@ export const placeholder: Fault = {
       }),
     })
     await serveA(rig, cast)
-    return readByB(rig, cast, await rig.ask(cast.b))
+    return readByB(rig, cast, await rig.ask(cast.b, { maxTokens: WHOLE_WINDOW }))
   },
 }

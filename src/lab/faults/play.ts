@@ -59,15 +59,3 @@ export function answeredShort(rig: Rig, { b }: Cast, reply: Reply): Outcome {
     caughtBy: caughtBy(rig, reply),
   }
 }
-
-/**
- * Serves A twice at the same time, so that its second request's first pages lie behind the four pages of its first one, where
- * a longer prompt of B will go on.
- */
-export async function serveATwice(rig: Rig, { a }: Cast): Promise<void> {
-  const short = { ...a, prompt: a.prompt.slice(a.prompt.indexOf(';') + 2) }
-  // The first ends last, so that its pages are handed out before the other's.
-  const replies = await Promise.all([rig.ask(short, { maxTokens: 16 }), rig.ask(a, { maxTokens: 9 })])
-  for (const reply of replies) expectOwn(reply, a.code)
-  if (!(await rig.settled())) throw new Error('pages of tenant A did not come home')
-}

@@ -1,7 +1,7 @@
 import type { SequenceResult } from '../../model/index.ts'
 import type { Fault } from './fault.ts'
 import { readByB } from './play.ts'
-import { gate, tapChannel } from './seams.ts'
+import { gate, tapDecode } from './seams.ts'
 
 /**
  * F089, F090: two rows of a batch change places between the plan and its result. Each request is given the other's tokens.
@@ -17,21 +17,20 @@ export const rowMixUp: Fault = {
     const cast = bench.cast()
     const started = gate()
     const running = gate()
-    let arrivals = 0
+    let armed = 0
     const rig = await bench.open({
       sabotage: () => ({
-        // A step of A's first request is kept running until both have arrived, so that they begin in the same batch.
+        // A step of A's first request is kept running until both are armed, so that they begin in the same batch.
         beforePass: async (role) => {
           if (role !== 'decode') return
           started.open()
           await running.opened
         },
-        channel: tapChannel({
-          manifest: (frame, deliver) => {
-            deliver(frame)
-            arrivals++
-            if (arrivals === 3) running.open()
-          },
+        decode: tapDecode((machine, event) => {
+          const effects = machine.step(event)
+          for (const effect of effects) if (effect.kind === 'send' && effect.message.kind === 'armed') armed++
+          if (armed === 3) running.open()
+          return effects
         }),
         result: (role, result) =>
           role === 'prefill' || result.results.length !== 2

@@ -82,10 +82,20 @@ export const isAsClaimed = ({ baseline, guarded, each }: FaultReport): boolean =
 async function play(fault: Fault, workshop: Workshop, set: Guards): Promise<Outcome> {
   const made = bench(workshop, set, fault.bookkeeping ?? ['R6', 'R7'])
   try {
-    return await fault.play(made)
+    return await inTime(fault, workshop, fault.play(made))
   } finally {
     await made.close()
   }
+}
+
+/** A play takes milliseconds. One that waits for what never happens is a mistake in the laboratory, and it is said so. */
+const PATIENCE_MS = 30_000
+
+function inTime(fault: Fault, { host }: Workshop, outcome: Promise<Outcome>): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const limit = host.timers.after(PATIENCE_MS, () => reject(new Error(`${fault.name} does not end`)))
+    outcome.then(resolve, reject).finally(() => limit.cancel())
+  })
 }
 
 const facts = ({ name, class: of, harm, rules }: Fault) => ({ fault: name, class: of, harm, rules }) as const

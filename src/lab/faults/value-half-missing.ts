@@ -1,10 +1,12 @@
+import { CODE_LENGTH } from './cast.ts'
 import type { Fault } from './fault.ts'
 import { readByB, serveA } from './play.ts'
 import { tapDecode } from './seams.ts'
 
 /**
- * F064, F071: keys and values of a page are two transfers, and only the keys arrive. Attention finds B's own places and reads
- * what stood there before.
+ * F064, F071: keys and values of a page are two transfers, and only the keys arrive. Attention finds places by what B said and
+ * reads what A said there. B's own characters lead it astray after the first of A's, so B asks again and again, each time
+ * with what it has learnt put in the place of its own code.
  */
 export const valueHalfMissing: Fault = {
   name: 'value-half-missing',
@@ -40,6 +42,14 @@ export const valueHalfMissing: Fault = {
       },
     })
     await serveA(rig, cast)
-    return readByB(rig, cast, await rig.ask(cast.b))
+    let { b } = cast
+    for (let learnt = 0; ; ) {
+      const reply = await rig.ask(b)
+      const answer = reply.texts[0] ?? ''
+      learnt++
+      if (learnt === CODE_LENGTH || answer === b.code) return readByB(rig, { ...cast, b }, reply)
+      const code = answer.slice(0, learnt) + b.code.slice(learnt)
+      b = { ...b, code, prompt: b.prompt.replace(b.code, code) }
+    }
   },
 }
