@@ -56,6 +56,14 @@ export type {
 } from './messages.ts'
 export type { DecodeOptions, PrefillOptions, RouterOptions, WorkerOptions } from './options.ts'
 export { decodeDefaults, prefillDefaults, routerDefaults } from './options.ts'
-export type { EngineEvent, EngineHandle, EnginePort, EngineRequest, PoolUse, ServedModel } from './port.ts'
+export type {
+  DetectorState,
+  EngineEvent,
+  EngineHandle,
+  EnginePort,
+  EngineRequest,
+  PoolUse,
+  ServedModel,
+} from './port.ts'
 export { PrefillMachine } from './prefill/machine.ts'
 export { RouterMachine } from './router/machine.ts'

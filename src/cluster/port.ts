@@ -54,6 +54,18 @@ export interface ServedModel {
   readonly waiting: number
   readonly running: number
   readonly pools: { readonly prefill: PoolUse; readonly decode: PoolUse }
+  /** What each worker's detectors did when they were last drilled (R14); absent where nobody drills them. */
+  readonly detectors?: readonly DetectorState[]
+}
+
+/** `stale`: armed when it was last drilled, too long ago. `failed`: it did not fire, or not on what was planted alone. */
+export interface DetectorState {
+  readonly role: 'prefill' | 'decode'
+  readonly detector: string
+  readonly rule: string
+  readonly state: 'armed' | 'stale' | 'failed' | 'unknown'
+  /** Since its last drill; null if there was none in this life of the worker. */
+  readonly ageSeconds: number | null
 }
 
 export interface PoolUse {

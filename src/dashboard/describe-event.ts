@@ -35,6 +35,15 @@ export const describeEvent = (event: TelemetryEvent): Shown | null => {
       return { tone: 'good', text: `${event.model}: ${event.role} is up (life ${event.epoch})` }
     case 'worker_down':
       return { tone: 'bad', text: `${event.model}: ${event.role} was lost (${event.reason})` }
+    case 'detector':
+      if (event.state === 'failed') {
+        return {
+          tone: 'bad',
+          text: `${event.model}: ${event.role} detector ${event.detector} (${event.rule}) failed its drill`,
+        }
+      }
+      if (event.state !== 'stale') return null
+      return { tone: 'warn', text: `${event.model}: ${event.role} detector ${event.detector} was not drilled lately` }
     case 'request_admitted':
     case 'request_finished':
     case 'step':

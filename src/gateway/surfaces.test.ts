@@ -144,6 +144,40 @@ describe('operations', () => {
     })
   })
 
+  it('ready and metrics show each detector of each worker; a stale one degrades, and nothing but armed is 1', async () => {
+    const world = createWorld({ models: [byteModel('tiny')] })
+    const detector = { detector: 'seal', rule: 'R8', ageSeconds: 12.4 } as const
+    world.engine.served = [
+      {
+        ...servedModel('tiny'),
+        detectors: [
+          { ...detector, role: 'prefill', state: 'armed' },
+          { ...detector, role: 'decode', state: 'stale' },
+          { ...detector, role: 'decode', detector: 'ticket', rule: 'R3', state: 'unknown', ageSeconds: null },
+        ],
+      },
+    ]
+    expect(await (await world.send('/ready')).json()).toMatchObject({
+      ready: true,
+      models: [
+        {
+          degraded: expect.stringMatching(/decode detector seal was not drilled lately$/),
+          detectors: [
+            { role: 'prefill', detector: 'seal', rule: 'R8', state: 'armed', last_drill_seconds: 12 },
+            { role: 'decode', detector: 'seal', rule: 'R8', state: 'stale', last_drill_seconds: 12 },
+            { role: 'decode', detector: 'ticket', rule: 'R3', state: 'unknown', last_drill_seconds: null },
+          ],
+        },
+      ],
+    })
+    const text = await (await world.send('/metrics')).text()
+    expect(text.match(/^bulkhead_detector_armed.*$/gm)).toEqual([
+      'bulkhead_detector_armed{model="tiny",role="prefill",detector="seal"} 1',
+      'bulkhead_detector_armed{model="tiny",role="decode",detector="seal"} 0',
+      'bulkhead_detector_armed{model="tiny",role="decode",detector="ticket"} 0',
+    ])
+  })
+
   it("metrics show pools, queue, vLLM's names and outcomes, and no tenant", async () => {
     const recorder = createRecorder()
     const world = createWorld({ telemetry: recorder.record, metrics: recorder.families })

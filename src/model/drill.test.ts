@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { DenseStack } from './dense.ts'
-import { drillBatchInvariance } from './drill.ts'
+import { invarianceDrill } from './drill.ts'
 import type { ModelShape } from './types.ts'
 
 const shape: ModelShape = {
@@ -40,10 +40,10 @@ const nextFloat = (x: Float32Array, at: number): void => {
 
 it('passes arithmetic that is row by row', async () => {
   expect(
-    await drillBatchInvariance(
+    await invarianceDrill(
       stack('none', () => undefined),
       shape,
-    ),
+    ).full(),
   ).toEqual({ kind: 'invariant' })
 })
 
@@ -51,16 +51,31 @@ it.each(['first', 'middle', 'last'])('finds one bit of a lone row in the %s stag
   const slip = (x: Float32Array, rows: number): void => {
     if (rows === 1) nextFloat(x, 3)
   }
-  expect(await drillBatchInvariance(stack(stage, slip), shape)).toEqual({ kind: 'variant', stage, batch: 1 })
+  expect(await invarianceDrill(stack(stage, slip), shape).full()).toEqual({ kind: 'variant', stage, batch: 1 })
 })
 
 it('finds one bit in the last row of odd batches', async () => {
   const slip = (x: Float32Array, rows: number): void => {
     if (rows % 2 === 1 && rows > 1) nextFloat(x, x.length - 1)
   }
-  expect(await drillBatchInvariance(stack('middle', slip), shape)).toEqual({
+  expect(await invarianceDrill(stack('middle', slip), shape).full()).toEqual({
     kind: 'variant',
     stage: 'middle',
     batch: 3,
   })
+})
+
+it('a later drill goes through every stage and small batch by turns, and a finding stays', async () => {
+  let broken = false
+  const slip = (x: Float32Array, rows: number): void => {
+    if (broken && rows === 2) nextFloat(x, 3)
+  }
+  const drill = invarianceDrill(stack('last', slip), shape)
+  expect(await drill.full()).toEqual({ kind: 'invariant' })
+  broken = true
+  const seen = []
+  for (let turn = 0; turn < 9; turn++) seen.push((await drill.again(turn)).kind)
+  expect(seen).toEqual([...Array(5).fill('invariant'), ...Array(4).fill('variant')])
+  broken = false
+  expect(await drill.again(0)).toEqual({ kind: 'variant', stage: 'last', batch: 2 })
 })

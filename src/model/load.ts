@@ -1,6 +1,6 @@
 import { type KernelShape, LANES, openPool, startCrew } from '../kernels/index.ts'
 import { DenseStack } from './dense.ts'
-import { drillBatchInvariance } from './drill.ts'
+import { invarianceDrill } from './drill.ts'
 import { ModelError, refusing } from './errors.ts'
 import { PagedForwardPass } from './forward.ts'
 import { Fields } from './gguf/fields.ts'
@@ -66,12 +66,15 @@ async function load(source: WeightsSource, options: LoadOptions): Promise<Loaded
       await dense.close()
     },
   })
+  const invariance = invarianceDrill(dense, shape)
   return {
     kind: 'ok',
     pass,
     digest,
     notes: loadNotes(layout.tensors, fields),
-    drill: () => drillBatchInvariance(dense, shape),
+    kernels,
+    drill: invariance.full,
+    drillAgain: invariance.again,
     over: (others, pageSize) =>
       new PagedForwardPass({
         shape,

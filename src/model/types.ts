@@ -54,8 +54,12 @@ export interface LoadedModel {
   readonly digest: string
   /** One line each: what was converted on the way in. */
   readonly notes: readonly string[]
+  /** The instance over the pool that the pass runs on. */
+  readonly kernels: PoolKernels
   /** Start-up drill: whether a row's bits are the same alone and in a batch, on this CPU. Touches no pool. */
   drill(): Promise<DrillResult>
+  /** A small part of it, another one each turn; what was found variant stays so. Not while a pass runs. */
+  drillAgain(turn: number): Promise<DrillResult>
   /**
    * Another pass with the same weights over another pool, whose kernels are handed in. It may run while the others do; its
    * `close` frees nothing, and it is of no use once `pass` is closed.

@@ -36,6 +36,15 @@ export type TelemetryEvent =
       readonly epoch: number
       readonly reason: string
     }
+  /** A detector's drill found it in another state than before (R14). */
+  | {
+      readonly kind: 'detector'
+      readonly model: string
+      readonly role: Role
+      readonly detector: string
+      readonly rule: string
+      readonly state: 'armed' | 'stale' | 'failed' | 'unknown'
+    }
   | {
       readonly kind: 'step'
       readonly role: Role

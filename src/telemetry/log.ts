@@ -17,6 +17,8 @@ export const logLevel = (event: TelemetryEvent): LogLevel => {
     case 'integrity_fault':
     case 'transfer_violation':
       return 'error'
+    case 'detector':
+      return event.state === 'failed' ? 'error' : event.state === 'stale' ? 'warn' : 'debug'
     case 'request_failed':
     case 'page_quarantined':
     case 'worker_down':

@@ -28,6 +28,10 @@ export const createRecorder = (): Recorder => {
   const ups = createCounter('bulkhead_worker_starts_total', 'Times a worker came up.')
   const restarts = createCounter('bulkhead_worker_restarts_total', 'Times a worker came up again after it was lost.')
   const losses = createCounter('bulkhead_worker_losses_total', 'Times a worker was lost.')
+  const detectors = createCounter(
+    'bulkhead_detector_changes_total',
+    'Times a drill found a detector in another state than before, by that state.',
+  )
   const rows = createCounter('bulkhead_forward_rows_total', 'Rows computed by forward passes.')
   const http = createCounter('bulkhead_http_requests_total', 'HTTP requests answered, by route and status.')
   const connections = createCounter(
@@ -98,6 +102,9 @@ export const createRecorder = (): Recorder => {
           rows.add({ role: event.role, model: event.model }, event.rows)
           steps.observe({ role: event.role, model: event.model }, event.seconds)
           return
+        case 'detector':
+          detectors.add({ role: event.role, model: event.model, detector: event.detector, state: event.state })
+          return
         case 'http_request':
           http.add({ route: event.route, method: event.method, status: String(event.status) })
           httpSeconds.observe({ route: event.route }, event.seconds)
@@ -143,3 +150,4 @@ export const createRecorder = (): Recorder => {
 
 /** Compile-time proof that every kind is counted; a newer worker's event of another kind is dropped, not fatal. */
 const unknownEvent = (_event: never): void => undefined
+        detectors,

@@ -1,5 +1,5 @@
 import { effectiveWindow } from '../../admission/index.ts'
-import type { ServedModel } from '../../cluster/index.ts'
+import type { DetectorState, ServedModel } from '../../cluster/index.ts'
 import {
   gaugeFamily,
   type MetricFamily,
@@ -13,22 +13,42 @@ import { json } from './models.ts'
 /** `GET /health`: the process answers. Says nothing of models; that is `/ready`. */
 export const health = (): Response => json({ status: 'ok' })
 
-/** `GET /ready`: 200 when every served model is ready, else 503; each model says why it is not, and what it is served with. */
+/** Grounds to look at a model that serves all the same; null if there are none. */
+const degradedBy = (window: number, advertised: number, detectors: readonly DetectorState[]): string | null => {
+  const stale = detectors.find((detector) => detector.state === 'stale')
+  const grounds = [
+    ...(window < advertised ? ['the pools hold less than the advertised context window'] : []),
+    ...(stale === undefined ? [] : [`${stale.role} detector ${stale.detector} was not drilled lately`]),
+  ]
+  return grounds.length === 0 ? null : grounds.join('; ')
+}
+
+/**
+ * `GET /ready`: 200 when every served model is ready, else 503; each model says why it is not, what it is served with, and
+ * in which state each worker's detectors are.
+ */
 export const ready = (context: GatewayContext): Response => {
   const served = new Map(context.options.engine.models().map((model) => [model.id, model]))
   const models = [...context.models.values()].map((model) => {
     const state = served.get(model.id)
     const isReady = state?.ready ?? false
     const window = effectiveWindow(model.limits)
+    const detectors = state?.detectors ?? []
     return {
       id: model.id,
       ready: isReady,
       reason: isReady ? null : (state?.reason ?? 'not started'),
-      degraded:
-        window < model.limits.advertisedWindow ? 'the pools hold less than the advertised context window' : null,
+      degraded: degradedBy(window, model.limits.advertisedWindow, detectors),
       max_model_len: window,
       advertised_context_window: model.limits.advertisedWindow,
       integrity: model.integrity,
+      detectors: detectors.map(({ role, detector, rule, state: armed, ageSeconds }) => ({
+        role,
+        detector,
+        rule,
+        state: armed,
+        last_drill_seconds: ageSeconds === null ? null : Math.round(ageSeconds),
+      })),
     }
   })
   const allReady = models.every((model) => model.ready)
@@ -43,6 +63,12 @@ const poolSamples = (model: ServedModel): Sample[] =>
     })),
   )
 
+const detectorSamples = (model: ServedModel): Sample[] =>
+  (model.detectors ?? []).map(({ role, detector, state }) => ({
+    labels: { model: model.id, role, detector },
+    value: state === 'armed' ? 1 : 0,
+  }))
+
 const usedShare = ({ pools: { decode } }: ServedModel): number =>
   decode.total === 0 ? 0 : (decode.total - decode.free) / decode.total
 
@@ -54,9 +80,19 @@ const gauges = (models: readonly ServedModel[]): MetricFamily[] => {
   return [
     gaugeFamily('bulkhead_pages', 'Pages of each pool, by state.', models.flatMap(poolSamples)),
     gaugeFamily(
+      'bulkhead_prefix_pages',
+      'Pages that hold cached prefixes, of those in state owned.',
+      models.map((model) => ({ labels: { model: model.id }, value: model.pools.prefill.cached ?? 0 })),
+    ),
+    gaugeFamily(
       'bulkhead_model_ready',
       '1 when the model is ready.',
       each((model) => (model.ready ? 1 : 0)),
+    ),
+    gaugeFamily(
+      'bulkhead_detector_armed',
+      '1 when the detector fired in its last drill and that drill is recent; 0 when it is stale, failed or unknown.',
+      models.flatMap(detectorSamples),
     ),
     gaugeFamily('bulkhead_requests_running', 'Requests that hold pages.', each(running)),
     gaugeFamily('bulkhead_queue_length', 'Requests waiting for room.', each(waiting)),

@@ -44,6 +44,8 @@ export interface EngineOptions {
   readonly passMs?: number
   /** Default 300,000: the longest a worker may take to come up. */
   readonly startMs?: number
+  /** Default 300,000: how often each worker's detectors are drilled (R14). */
+  readonly drillEveryMs?: number
   /** Entry of a worker process; for tests of supervision alone. */
   readonly workerModule?: URL
 }
@@ -67,7 +69,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
   const units = new Map(
     options.models.map((model, at) => [
       model.id,
-      createUnit(options, model, join(directory, `${at}.s`), () => (lives += 1)),
+      createUnit(options, model, join(directory, `${at}.s`), at / options.models.length, () => (lives += 1)),
     ]),
   )
   let stopped: Promise<void> | null = null
@@ -106,6 +108,8 @@ const createUnit = (
   options: EngineOptions,
   model: EngineModel,
   socketPath: string,
+  /** Where among the models this one's drills come, from 0 to 1. */
+  offset: number,
   nextEpoch: () => number,
 ): ModelUnit => {
   const tokens = { prefill: model.prefillPool, decode: model.decodePool }
@@ -136,6 +140,8 @@ const createUnit = (
     pages: { prefill: shapes.prefill.pages, decode: shapes.decode.pages },
     telemetry: options.telemetry,
     notes: (role, notes) => options.notes?.(model.id, role, notes),
+    integrity: model.integrity ?? 'full',
+    drills: { everyMs: options.drillEveryMs ?? 300_000, offset },
     init: (role) => ({
       role,
       model: model.id,

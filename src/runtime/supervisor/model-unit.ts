@@ -14,6 +14,8 @@ import type { DrillResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import { RuntimeError } from '../errors.ts'
 import type { WorkerInit, WorkerRole } from '../worker/ipc.ts'
+import { DrillBook } from './drill-book.ts'
+import { createDrillSchedule, type DrillSchedule } from './drill-schedule.ts'
 import { createRouterHost, type RouterHost } from './router-host.ts'
 import { type SlotOptions, STOPPED, WorkerSlot } from './slot.ts'
 
@@ -31,6 +33,9 @@ export interface UnitOptions {
   readonly pages: Readonly<Record<WorkerRole, number>>
   readonly telemetry: (event: TelemetryEvent) => void
   readonly notes: (role: WorkerRole, notes: readonly string[]) => void
+  readonly integrity: 'full' | 'tags'
+  /** Each worker's detectors are drilled so often; the first time after `offset` (0 to 1) of it. */
+  readonly drills: { readonly everyMs: number; readonly offset: number }
 }
 
 /** Lives that may end without a word before the first start is given up. */
@@ -54,6 +59,8 @@ export class ModelUnit {
   readonly #slots: Readonly<Record<WorkerRole, WorkerSlot>>
   readonly #pools: Record<WorkerRole, PoolUse>
   readonly #drills: Record<WorkerRole, DrillResult | null> = { prefill: null, decode: null }
+  readonly #book: DrillBook
+  readonly #schedule: DrillSchedule
   #failedTries = 0
   #firstStart: { resolve(): void; reject(error: RuntimeError): void } | null = null
 
@@ -65,6 +72,12 @@ export class ModelUnit {
     const options = { ...given, telemetry }
     const { model, digest, queuePlaces, queueTimeoutMs, ticketLifeMs, maxAttempts, clock } = options
     this.#options = options
+    const { integrity, drills } = options
+    this.#book = new DrillBook({ model, integrity, everyMs: drills.everyMs, now: clock.now, telemetry })
+    this.#schedule = createDrillSchedule(drills, (role) => {
+      this.#book.review()
+      this.#slots[role].drill()
+    })
     this.#router = createRouterHost({
       router: new RouterMachine({
         model,
@@ -93,18 +106,26 @@ export class ModelUnit {
     })
   }
 
+  /** Refuses while a detector has failed its drill: what it should have caught would go through unseen (R14). */
   submit(request: EngineRequest, sink: (event: EngineEvent) => void): EngineHandle {
+    if (this.#book.failed) {
+      const retryAfterSeconds = Math.ceil(this.#options.drills.everyMs / 1_000)
+      queueMicrotask(() => sink({ kind: 'failed', code: 'unavailable', retryAfterSeconds }))
+      return { abort: () => undefined, finishSequence: () => undefined }
+    }
     return this.#router.submit(request, sink)
   }
 
   served(): ServedModel {
     const down = ROLES.find((role) => !this.#slots[role].ready)
+    const reason = down === undefined ? this.#book.objection() : `${down} ${this.#slots[down].reason}`
     return {
       id: this.#options.model,
-      ready: down === undefined,
-      reason: down === undefined ? null : `${down} ${this.#slots[down].reason}`,
+      ready: reason === null,
+      reason,
       ...this.#router.load(),
       pools: { ...this.#pools },
+      detectors: this.#book.states(),
     }
   }
 
@@ -119,6 +140,7 @@ export class ModelUnit {
 
   /** Takes nothing new, waits until nothing runs or the time is up, then ends both workers and waits for their ends. */
   async stop(graceMs: number): Promise<void> {
+    this.#schedule.stop()
     await this.#router.drain(graceMs)
     await Promise.all(ROLES.map((role) => this.#slots[role].stop()))
     this.#router.close()
@@ -150,14 +172,18 @@ export class ModelUnit {
         this.#drills[role] = drill
         notes(role, lines)
       },
+      drilled: (findings) => this.#book.drilled(role, findings),
       up: () => {
         if (!ROLES.every((each) => this.#slots[each].ready)) return
-        this.#firstStart?.resolve()
+        const objection = this.#book.objection()
+        if (objection === null) this.#firstStart?.resolve()
+        else this.#failFirstStart(role, 'drill_failed', objection, FIRST_TRIES)
         this.#firstStart = null
       },
       down: (epoch, reason, wasReady) => {
         // The pool died with its process; the next life begins with an empty one.
         this.#pools[role] = unusedPool(pages[role])
+        this.#book.forget(role)
         // The router tells of those it knew; one that ended before its hello is told of here.
         if (!wasReady) telemetry({ kind: 'worker_down', role, model, epoch, reason })
         this.#router.dispatch({ kind: 'worker_down', role, epoch, reason })

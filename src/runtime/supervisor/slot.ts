@@ -3,6 +3,7 @@ import type { DecodeToRouter, PoolUse, PrefillToRouter, RouterToDecode, RouterTo
 import type { Clock } from '../../host/index.ts'
 import type { DrillResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
+import type { DrillFinding } from '../drills/index.ts'
 import type { FromWorker, ToWorker, WorkerInit } from '../worker/ipc.ts'
 import { createRestartPolicy } from './restarts.ts'
 
@@ -11,6 +12,7 @@ export interface SlotEvents {
   telemetry(event: TelemetryEvent): void
   pool(use: PoolUse): void
   loaded(notes: readonly string[], drill: DrillResult): void
+  drilled(findings: readonly DrillFinding[]): void
   /** It said hello: it can serve. */
   up(epoch: number): void
   /** The process is known ended; nothing of this epoch follows. */
@@ -63,6 +65,7 @@ export class WorkerSlot {
   #pingedAt = 0
   #pings: NodeJS.Timeout | null = null
   #restart: NodeJS.Timeout | null = null
+  #turn = 0
   #stopped = false
   #ended: (() => void) | null = null
 
@@ -90,6 +93,7 @@ export class WorkerSlot {
     if (this.#stopped) return
     const init = this.#init()
     this.#epoch = init.epoch
+    this.#turn = 0
     this.#ready = false
     this.#cause = null
     this.#startedAt = this.#options.clock.now()
@@ -118,6 +122,13 @@ export class WorkerSlot {
   /** Dropped when that life is over. */
   send(epoch: number, message: RouterToDecode | RouterToPrefill): void {
     if (epoch === this.#epoch) this.#tell({ kind: 'message', message })
+  }
+
+  /** Asks the worker to drill its detectors; one that is not up drills itself when it comes up. */
+  drill(): void {
+    if (!this.#ready) return
+    this.#turn += 1
+    this.#tell({ kind: 'drill', turn: this.#turn })
   }
 
   #kill(reason: string): void {
@@ -162,6 +173,9 @@ export class WorkerSlot {
         return
       case 'loaded':
         this.#events.loaded(message.notes, message.drill)
+        return
+      case 'drilled':
+        this.#events.drilled(message.findings)
         return
       case 'pong':
         if (message.passMs > this.#options.passMs) this.#kill('killed: a pass ran too long')

@@ -1,8 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import type { KernelChecks, PoolMemory } from '../../kernels/index.ts'
 import type { DrillResult, ForwardPlan } from '../../model/index.ts'
+import type { DrillFinding } from '../drills/index.ts'
 import { RuntimeError } from '../errors.ts'
-import type { ForwardInit, FromForward } from '../forward-thread.ts'
+import type { ForwardInit, FromForward, ToForward } from '../forward-thread.ts'
 import type { ForwardReports } from './ports.ts'
 
 export interface ForwardOptions {
@@ -11,11 +12,16 @@ export interface ForwardOptions {
   readonly pool: PoolMemory
   readonly checks: KernelChecks
   readonly threads: number
+  readonly drillPage: number
 }
 
 export interface ForwardThread {
   readonly notes: readonly string[]
   readonly drill: DrillResult
+  /** What the thread's detectors did in their start-up drill. */
+  readonly findings: readonly DrillFinding[]
+  /** Drills them again, after what waits already. */
+  drillAgain(turn: number): Promise<readonly DrillFinding[]>
   run(plan: ForwardPlan): void
   /** Milliseconds the pass now running has been running; 0 if none is. */
   passMs(): number
@@ -36,6 +42,8 @@ export const startForwardThread = (
     const thread = new Worker(new URL('../forward-thread.js', import.meta.url), { workerData })
     let loaded = false
     let since: number | null = null
+    const drills = new Map<number, (findings: readonly DrillFinding[]) => void>()
+    const tell = (message: ToForward): void => thread.postMessage(message)
     const end = (error: Error): void => (loaded ? fatal(error) : reject(error))
     thread.on('error', end)
     thread.on('exit', (code) => end(new Error(`the forward thread ended with ${code}`)))
@@ -46,9 +54,15 @@ export const startForwardThread = (
           resolve({
             notes: message.notes,
             drill: message.drill,
+            findings: message.findings,
+            drillAgain: (turn) =>
+              new Promise((drilled) => {
+                drills.set(turn, drilled)
+                tell({ kind: 'drill', turn })
+              }),
             run: (plan) => {
               since = now()
-              thread.postMessage(plan)
+              tell({ kind: 'pass', plan })
             },
             passMs: () => (since === null ? 0 : now() - since),
           })
@@ -57,6 +71,10 @@ export const startForwardThread = (
           reject(
             new RuntimeError({ code: 'model_unusable', message: message.message, details: { code: message.code } }),
           )
+          return
+        case 'drilled':
+          drills.get(message.turn)?.(message.findings)
+          drills.delete(message.turn)
           return
         case 'layer':
           reports().layerDone(message.planId, message.layer)

@@ -9,6 +9,7 @@ export type WorkerRole = 'prefill' | 'decode'
 export interface WorkerInit {
   readonly role: WorkerRole
   readonly model: string
+import type { DrillFinding } from '../drills/index.ts'
   readonly weights: string
   /** The file must still have this digest. */
   readonly digest: string
@@ -40,9 +41,13 @@ export type FromWorker =
       readonly telemetry: readonly TelemetryEvent[]
     }
   /** At most ten a second. */
+  /** Drill every detector; `turn` is new each time and above 0, which is the start-up's. */
+  | { readonly kind: 'drill'; readonly turn: number }
   | { readonly kind: 'pool'; readonly use: PoolUse }
   | { readonly kind: 'loaded'; readonly notes: readonly string[]; readonly drill: DrillResult }
   /** `passMs`: how long the pass now running has been running; 0 if none is. */
   | { readonly kind: 'pong'; readonly id: number; readonly passMs: number }
   /** The worker cannot serve and says why before it ends. */
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string }
+  /** Every detector of this worker, once at start before its hello and after each `drill`. */
+  | { readonly kind: 'drilled'; readonly findings: readonly DrillFinding[] }

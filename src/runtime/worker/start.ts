@@ -13,6 +13,7 @@ import {
 } from '../../cluster/index.ts'
 import type { Clock, DigestTools, Random } from '../../host/index.ts'
 import { openPool, type PoolMemory } from '../../kernels/index.ts'
+import { type DrillFinding, drillPages, drillWorker } from '../drills/index.ts'
 import { connectLink, type EndpointEvents, listenForLink, removeStaleSocket } from '../transfer/index.ts'
 import { createDecodeCore } from './decode-core.ts'
 import { type ForwardThread, startForwardThread } from './forward-client.ts'
@@ -37,6 +38,8 @@ export interface WorkerOutside {
 export interface Worker {
   message(message: RouterToDecode | RouterToPrefill): void
   passMs(): number
+  /** Drills every detector and says what they did. */
+  drill(turn: number): Promise<void>
 }
 
 /**
@@ -47,8 +50,9 @@ export const startWorker = async (init: WorkerInit, outside: WorkerOutside): Pro
   const fences = fullFences(init.integrity)
   const { pool, clock, digests, random } = outside
   const reports: { current: ForwardReports | null } = { current: null }
+  const drillPage = drillPages(init.shape).forward
   const forward = await startForwardThread(
-    { weights: init.weights, digest: init.digest, pool, checks: fences.kernel, threads: init.threads },
+    { weights: init.weights, digest: init.digest, pool, checks: fences.kernel, threads: init.threads, drillPage },
     () => reports.current!,
     clock.now,
     outside.fatal,
@@ -72,8 +76,15 @@ export const startWorker = async (init: WorkerInit, outside: WorkerOutside): Pro
     random,
     path: init.socketPath,
   }
+  const { integrity } = init
+  const drilled = (ofForwardThread: readonly DrillFinding[]): void => {
+    const own = drillWorker({ ...endpoint, worker: options, kernels, integrity })
+    outside.send({ kind: 'drilled', findings: [...own, ...ofForwardThread] })
+  }
+  drilled(forward.findings)
   const make = init.role === 'prefill' ? startPrefill : startDecode
-  return make({ init, outside, options, kernels, forward, reports, endpoint })
+  const worker = await make({ init, outside, options, kernels, forward, reports, endpoint })
+  return { ...worker, drill: async (turn) => drilled(await forward.drillAgain(turn)) }
 }
 
 interface Parts {
@@ -105,7 +116,7 @@ const portsOf = <Message extends PrefillToRouter | DecodeToRouter>(
   idle: () => outbox.flush(),
 })
 
-const startPrefill = async (parts: Parts): Promise<Worker> => {
+const startPrefill = async (parts: Parts): Promise<Omit<Worker, 'drill'>> => {
   const { init, outside } = parts
   const machine = new PrefillMachine({
     ...parts.options,
@@ -134,7 +145,7 @@ const startPrefill = async (parts: Parts): Promise<Worker> => {
   return { message: (message) => core.message(message as RouterToPrefill), passMs: parts.forward.passMs }
 }
 
-const startDecode = async (parts: Parts): Promise<Worker> => {
+const startDecode = async (parts: Parts): Promise<Omit<Worker, 'drill'>> => {
   const { init, outside } = parts
   const machine = new DecodeMachine({ ...parts.options, maxBatch: init.maxBatch })
   const outbox = createOutbox({ ...outside, role: init.role, machine, now: outside.clock.now })

@@ -1,0 +1,33 @@
+import type { WorkerOptions } from '../../cluster/index.ts'
+import type { DigestTools, Random } from '../../host/index.ts'
+import type { PoolKernels } from '../../kernels/index.ts'
+import type { LinkParty } from '../transfer/index.ts'
+import type { DrillFinding } from './detectors.ts'
+import { drillGuardSweep } from './guard-drill.ts'
+import { drillLedger } from './ledger-drills.ts'
+import { drillPages } from './pages.ts'
+import { drillTransfer } from './transfer-drills.ts'
+import { drillWire } from './wire-drills.ts'
+
+export interface WorkerDrillOptions {
+  readonly worker: WorkerOptions
+  readonly kernels: PoolKernels
+  readonly own: LinkParty
+  readonly linkKey: Uint8Array
+  readonly digests: DigestTools
+  readonly random: Random
+  readonly integrity: 'full' | 'tags'
+}
+
+/** Every detector of a worker's main thread, on the values and kernels that serve its requests. Takes a few milliseconds. */
+export const drillWorker = (options: WorkerDrillOptions): readonly DrillFinding[] => {
+  const { worker, kernels, digests } = options
+  const pages = drillPages(worker.shape)
+  const rehearsal = { worker, kernels, digests, prefillPage: pages.prefill, decodePage: pages.decode }
+  return [
+    ...drillTransfer(rehearsal, options.integrity),
+    ...drillLedger(worker.fences.pages),
+    drillGuardSweep(kernels, pages.sweep),
+    drillWire(options),
+  ]
+}
