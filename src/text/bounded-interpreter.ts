@@ -89,9 +89,13 @@ function countValues(root: unknown, most: number): number {
   return count
 }
 
+const UNITS: Readonly<Record<string, string>> = { nesting: 'levels of nesting', text: 'characters of text' }
+
 function tooCostly(what: string, limit: number): TextError {
   const message =
-    what === 'time' ? 'the chat template ran past its deadline' : `the chat template needs more than ${limit} ${what}`
+    what === 'time'
+      ? 'the chat template ran past its deadline'
+      : `the chat template needs more than ${limit} ${UNITS[what] ?? what}`
   return new TextError({ code: 'template_too_costly', message, details: { what, limit } })
 }
 

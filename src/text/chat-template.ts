@@ -106,7 +106,7 @@ function parseTemplate(source: string): JinjaNode {
   try {
     return parseJinja(source)
   } catch (error) {
-    throw invalid(`the chat template cannot be parsed: ${messageOf(error)}`)
+    throw invalid(`the chat template cannot be parsed: ${oneLine(messageOf(error))}`)
   }
 }
 
@@ -115,18 +115,23 @@ function renderError(error: unknown, source: string, explain: boolean): TextErro
   const text = messageOf(error)
   if (error instanceof Refusal) {
     // only a text that stands in the template is passed on: one put together at run time may quote a prompt
-    const reason = text.length > 0 && source.includes(text) ? `: ${text}` : ''
+    const reason = text.length > 0 && source.includes(text) ? `: ${oneLine(text)}` : ''
     return new TextError({ code: 'template_failed', message: `the chat template refuses these messages${reason}` })
   }
   if (error instanceof RangeError) {
     return new TextError({ code: 'template_too_costly', message: 'the chat template nests or grows too far' })
   }
-  const why = explain ? `: ${text}` : ''
+  const why = explain ? `: ${oneLine(text)}` : ''
   return new TextError({ code: 'template_failed', message: `the chat template fails on these messages${why}` })
 }
 
 function invalid(message: string): TextError {
   return new TextError({ code: 'template_invalid', message })
+}
+
+/** What a template says stays on its line and cannot steer a terminal. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
 function messageOf(error: unknown): string {

@@ -57,6 +57,10 @@ describe('createChatTemplate', () => {
       'template_failed',
       'the chat template refuses these messages: Only user and assistant roles are supported',
     ])
+    expect(refuse("{{ raise_exception('two\nlines \x1b[31mand a colour') }}")).toEqual([
+      'template_failed',
+      'the chat template refuses these messages: two lines  [31mand a colour',
+    ])
     expect(refuse("{{ raise_exception('bad: ' + messages[0].content) }}")).toEqual([
       'template_failed',
       'the chat template refuses these messages',

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Served, startServe, temporaryFolder } from './bulkhead.ts'
+import { bulkhead, type Served, startServe, temporaryFolder } from './bulkhead.ts'
 
 const run = promisify(execFile)
 const folder = temporaryFolder()
@@ -62,6 +62,20 @@ describe('serve', () => {
     })
     expect(feed.status).toBe(200)
     controller.abort()
+  })
+
+  it('names the model whose weights only its workers can judge, and listens nowhere', async () => {
+    const file = readFileSync(join(import.meta.dirname, '../../models/tiny.gguf'))
+    // The last tensors are norms and scales: not a number, all of them.
+    file.fill(0xff, file.length - 1024)
+    const broken = join(folder.path, 'broken.gguf')
+    writeFileSync(broken, file)
+    const words = ['serve', '--port', '0', '--state', join(folder.path, 'third'), '--model', broken]
+    const { code, stdout, stderr } = await bulkhead(words)
+    expect([code, stdout]).toEqual([1, ''])
+    expect(stderr.trim().split('\n').at(-1)).toMatch(
+      /^bulkhead: model broken: tensor \S+ holds a value that is not finite$/,
+    )
   })
 
   it('ends at SIGTERM with exit 0 and leaves no worker behind', async () => {

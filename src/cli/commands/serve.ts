@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { RuntimeError } from '../../runtime/index.ts'
 import { renderHumanLine, renderJsonLine } from '../../telemetry/index.ts'
 import { type Command, type CommandInput, type ExitCode, noOperands, UsageError, wholeFlag } from '../command.ts'
 import { configJsonSchema } from '../config/index.ts'
@@ -124,5 +125,7 @@ function startProblem(error: unknown, plan: ServePlan): string {
     return `${host}:${port} is taken by another process; stop it or choose another with --port (0 takes a free one)`
   if (code === 'EACCES' || code === 'EADDRNOTAVAIL')
     return `cannot listen on ${host}:${port} (${code}); choose another with --host and --port`
+  if (error instanceof RuntimeError && typeof error.details.model === 'string')
+    return `model ${error.details.model}: ${error.message}`
   return error instanceof Error ? error.message : String(error)
 }
