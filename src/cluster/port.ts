@@ -74,6 +74,8 @@ export interface PoolUse {
   readonly owned: number
   readonly draining: number
   readonly quarantined: number
+  /** Of the owned pages, those that hold cached prefixes; absent where there is no cache. */
+  readonly cached?: number
   /** One character a page for the operator's page, `.` free, `r` reserved, `f` filling, `s` sealed, `d` draining, `q` quarantined. */
   readonly cells: string
 }

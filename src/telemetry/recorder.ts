@@ -98,12 +98,12 @@ export const createRecorder = (): Recorder => {
         case 'worker_down':
           losses.add({ role: event.role, model: event.model })
           return
+        case 'detector':
+          detectors.add({ role: event.role, model: event.model, detector: event.detector, state: event.state })
+          return
         case 'step':
           rows.add({ role: event.role, model: event.model }, event.rows)
           steps.observe({ role: event.role, model: event.model }, event.seconds)
-          return
-        case 'detector':
-          detectors.add({ role: event.role, model: event.model, detector: event.detector, state: event.state })
           return
         case 'http_request':
           http.add({ route: event.route, method: event.method, status: String(event.status) })
@@ -137,6 +137,7 @@ export const createRecorder = (): Recorder => {
         ups,
         restarts,
         losses,
+        detectors,
         rows,
         http,
         connections,
@@ -150,4 +151,3 @@ export const createRecorder = (): Recorder => {
 
 /** Compile-time proof that every kind is counted; a newer worker's event of another kind is dropped, not fatal. */
 const unknownEvent = (_event: never): void => undefined
-        detectors,

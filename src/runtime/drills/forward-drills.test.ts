@@ -7,7 +7,7 @@ import { drillPages, withDrillPages } from './pages.ts'
 
 const PAGE_SIZE = 16
 const ALL: KernelChecks = { tags: true, filled: true, guards: true }
-const file = temporaryModel({ shape: SMALL, type: 'Q8_0', tied: true })
+const file = temporaryModel({ shape: SMALL, type: 'Q8_0', seed: 5, tied: true })
 let model: LoadedModel
 let shape: ModelShape
 let pool: PoolMemory

@@ -2,6 +2,7 @@ import type { DecodeToRouter, PoolUse, PrefillToRouter, RouterToDecode, RouterTo
 import type { KernelShape } from '../../kernels/index.ts'
 import type { DrillResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
+import type { DrillFinding } from '../drills/index.ts'
 
 export type WorkerRole = 'prefill' | 'decode'
 
@@ -9,7 +10,6 @@ export type WorkerRole = 'prefill' | 'decode'
 export interface WorkerInit {
   readonly role: WorkerRole
   readonly model: string
-import type { DrillFinding } from '../drills/index.ts'
   readonly weights: string
   /** The file must still have this digest. */
   readonly digest: string
@@ -32,6 +32,8 @@ export type ToWorker =
   | { readonly kind: 'init'; readonly init: WorkerInit }
   | { readonly kind: 'message'; readonly message: RouterToDecode | RouterToPrefill }
   | { readonly kind: 'ping'; readonly id: number }
+  /** Drill every detector; `turn` is new each time and above 0, which is the start-up's. */
+  | { readonly kind: 'drill'; readonly turn: number }
 
 export type FromWorker =
   /** What one turn of the machine gave, in order. */
@@ -41,13 +43,11 @@ export type FromWorker =
       readonly telemetry: readonly TelemetryEvent[]
     }
   /** At most ten a second. */
-  /** Drill every detector; `turn` is new each time and above 0, which is the start-up's. */
-  | { readonly kind: 'drill'; readonly turn: number }
   | { readonly kind: 'pool'; readonly use: PoolUse }
   | { readonly kind: 'loaded'; readonly notes: readonly string[]; readonly drill: DrillResult }
+  /** Every detector of this worker, once at start before its hello and after each `drill`. */
+  | { readonly kind: 'drilled'; readonly findings: readonly DrillFinding[] }
   /** `passMs`: how long the pass now running has been running; 0 if none is. */
   | { readonly kind: 'pong'; readonly id: number; readonly passMs: number }
   /** The worker cannot serve and says why before it ends. */
   | { readonly kind: 'refused'; readonly code: string; readonly reason: string }
-  /** Every detector of this worker, once at start before its hello and after each `drill`. */
-  | { readonly kind: 'drilled'; readonly findings: readonly DrillFinding[] }
