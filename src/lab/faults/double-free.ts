@@ -33,6 +33,7 @@ export const doubleFree: Fault = {
       together = false
       for (const { send } of parcels.splice(0).sort((one, other) => one.order - other.order)) send()
     }
+    let lastWordOfA = (): void => undefined
     const rig = await bench.open({
       sabotage: ({ tenantOf }) => {
         const manifests = new Set<string>()
@@ -46,7 +47,9 @@ export const doubleFree: Fault = {
           channel: tapChannel({
             page: (frame, rows, deliver) => post(frame, frame.layer, () => deliver(frame, rows)),
             manifest: (frame, deliver) => {
-              post(frame, AFTER_ALL_LAYERS, () => deliver(frame))
+              // A begins when B is through.
+              if (together && tenantOf(frame.requestId) === 'A') lastWordOfA = () => deliver(frame)
+              else post(frame, AFTER_ALL_LAYERS, () => deliver(frame))
               if (together && manifests.add(frame.requestId).size === 2) sendAll()
             },
           }),
@@ -59,6 +62,7 @@ export const doubleFree: Fault = {
     const reply = rig.ask(cast.b)
     const other = rig.ask(cast.a, { maxTokens: 24 })
     const outcome = readByB(rig, cast, await reply)
+    lastWordOfA()
     await other
     return outcome
   },

@@ -31,6 +31,9 @@ export const metadataSlot: Fault = {
             if (before !== undefined) deliver({ ...before[0], lease: frame.lease }, before[1])
             deliver(frame, rows)
           },
+          manifest: (frame, deliver) => {
+            if (tenantOf(frame.requestId) === 'B') deliver(frame)
+          },
         }),
       }),
     })

@@ -44,15 +44,18 @@ export const pagesLost: Fault = {
     await first.reply
     for (let turn = 0; turn < 20; turn++) await aTurn()
     aborting = false
-    const reply = await rig.ask(cast.b)
-    const reported = rig.events.find((event) => event.kind === 'integrity_fault' && event.rule === 'R7')
-    const served = reply.texts[0]?.includes(cast.b.code) === true
     const { free, total } = rig.pool('decode')
+    if (rig.events.some((event) => event.kind === 'integrity_fault' && event.rule === 'R7')) {
+      // A worker ends when its books do not add up; its successor has a whole pool.
+      return { ending: 'refused', outcome: 'the loss is reported at once', sample: '', caughtBy: 'R7' }
+    }
+    const reply = await rig.ask(cast.b)
+    const served = reply.texts[0]?.includes(cast.b.code) === true
     return {
-      ending: served ? 'own' : reported === undefined ? 'harmed' : 'refused',
-      outcome: `${statusLine(reply, served ? 'own code' : 'no code')}${reported === undefined ? '' : ', reported'}`,
-      sample: `one abort later ${free} of ${total} pages are left; B is told ${answerOf(reply)} and nothing is reported`,
-      caughtBy: reported === undefined ? null : 'R7',
+      ending: served ? 'own' : 'harmed',
+      outcome: statusLine(reply, served ? 'own code' : 'no code'),
+      sample: `after one abort ${free} of ${total} pages are left, and nobody holds the others; B is told ${answerOf(reply)}`,
+      caughtBy: null,
     }
   },
 }

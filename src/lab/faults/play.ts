@@ -41,7 +41,8 @@ export const answerOf = (reply: Reply): string =>
 /** By what the engine reported first, and else by what it or the gateway answered. */
 export function caughtBy(rig: Rig, reply: Reply | null): string | null {
   for (const event of rig.events) {
-    if (event.kind === 'integrity_fault') return event.rule
+    // What another request of A's was stopped for says nothing of B's.
+    if (event.kind === 'integrity_fault' && rig.tenantOf(event.requestId) !== 'A') return event.rule
     if (event.kind === 'transfer_violation' && event.reason === 'wrong_identity') return 'R10'
   }
   if (rig.failures.includes('bad_ticket')) return 'R3'

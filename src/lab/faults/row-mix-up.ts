@@ -1,17 +1,16 @@
-import type { SequenceResult } from '../../model/index.ts'
 import type { Fault } from './fault.ts'
 import { readByB } from './play.ts'
 import { gate, tapDecode } from './seams.ts'
 
 /**
- * F089, F090: two rows of a batch change places between the plan and its result. Each request is given the other's tokens.
+ * F089, F090: the rows of a batch are counted wrongly when its results are read, and one request's token is given to all.
  */
 export const rowMixUp: Fault = {
   name: 'rows-of-a-batch-mixed-up',
   class: 'F',
   harm: 'leak',
   reports: ['F089', 'F090'],
-  summary: 'two rows of a batch change places, and each request is given the other\u2019s tokens',
+  summary: 'results are read from the wrong row of a batch, and one request\u2019s token is given to another',
   rules: ['R10'],
   play: async (bench) => {
     const cast = bench.cast()
@@ -19,7 +18,8 @@ export const rowMixUp: Fault = {
     const running = gate()
     let armed = 0
     const rig = await bench.open({
-      sabotage: () => ({
+      sizes: { decode: 512 },
+      sabotage: ({ tenantOf }) => ({
         // A step of A's first request is kept running until both are armed, so that they begin in the same batch.
         beforePass: async (role) => {
           if (role !== 'decode') return
@@ -32,10 +32,11 @@ export const rowMixUp: Fault = {
           if (armed === 3) running.open()
           return effects
         }),
-        result: (role, result) =>
-          role === 'prefill' || result.results.length !== 2
-            ? result
-            : { ...result, results: [...result.results].reverse() as readonly SequenceResult[] },
+        result: (role, result) => {
+          const ofA = result.results.find(({ requestId }) => tenantOf(requestId) === 'A')
+          if (role === 'prefill' || ofA === undefined) return result
+          return { ...result, results: result.results.map(() => ofA) }
+        },
       }),
     })
     const first = rig.ask(cast.a, { maxTokens: 1 })
