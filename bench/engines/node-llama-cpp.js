@@ -19,7 +19,7 @@ process.exit(0)
 
 /**
  * Each sequence in a loop of its own, as a server would drive them; tokens per second over all of them together, from when
- * each has its first token. (Stepped in lock-step from outside, batches fill better: see RESULTS.md.)
+ * each has its first token. (Stepped in lock-step from outside, batches fill better: see docs/performance.md.)
  */
 async function decodeSpeed(batch, context) {
   const options = { contextSize: context + steps + 8, sequences: batch, batchSize: 512, threads, flashAttention: true }
