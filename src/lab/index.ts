@@ -9,4 +9,15 @@ export {
   showLeak,
   type Theatre,
 } from './leak/index.ts'
-export { runSeeds, type SeedsReport } from './sim/index.ts'
+export { type FenceRule, fenceRules, fencesWithout } from './partial-fences.ts'
+export {
+  type CoverageReport,
+  readSchedule,
+  replay,
+  runSeeds,
+  type Schedule,
+  type SeedsReport,
+  scheduleOf,
+  shrink,
+  unseen,
+} from './sim/index.ts'

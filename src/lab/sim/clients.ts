@@ -65,7 +65,11 @@ export class Clients {
 
   /** One more request arrives. If it is refused or held back it is answered and no more (R1, R13). */
   arrive(): void {
-    const { oracle, settings } = this.#context
+    const { settings } = this.#context
+    const requestId = `r${this.#made++}`
+    // Labels name the request, so that a schedule keeps its sense when one before it is left out.
+    const choose = (what: string, among: number): number => this.#context.oracle.choose(`${requestId} ${what}`, among)
+    if (!this.#context.oracle.chance(`${requestId} arrives`, 1)) return
     const { window, prefillPages, decodePages, pageSize } = settings
     const limits: ModelLimits = {
       advertisedWindow: window,
@@ -73,11 +77,11 @@ export class Clients {
       decodePool: decodePages * pageSize,
       pageSize,
     }
-    const promptTokens = 1 + oracle.choose('prompt', oracle.choose('long prompt', 8) === 0 ? window : 9)
-    const n = oracle.choose('several', 5) === 0 ? 2 + oracle.choose('n', 2) : 1
-    const maxOutput = 1 + oracle.choose('output', 5)
-    const stops = this.#context.strikes('stopString') ? this.#stops() : []
-    const wanted = this.#wanted(promptTokens)
+    const promptTokens = 1 + choose('prompt', choose('long', 8) === 7 ? window : 9)
+    const n = choose('several', 5) === 4 ? 2 + choose('n', 2) : 1
+    const maxOutput = 1 + choose('output', 5)
+    const stops = this.#context.strikes('stopString') ? stopsOf(choose) : []
+    const wanted = wantedOf(requestId, promptTokens, choose)
     const exchange = createExchange({
       endIds: END_IDS,
       logprobs: false,
@@ -131,28 +135,29 @@ export class Clients {
   #later(run: () => void): void {
     this.#toRouter.send(this.#context.delay('gateway', 2), run)
   }
+}
 
-  #wanted(promptTokens: number): Client['wanted'] {
-    const { oracle } = this.#context
-    // Prompts share beginnings across tenants, so that only ownership tells their pages apart.
-    const base = oracle.choose('prompt family', 3)
-    const cut = oracle.choose('own part', 6)
-    return {
-      requestId: `r${this.#made++}`,
-      tenant: TENANTS[oracle.choose('tenant', TENANTS.length)]!,
-      model: 'sim',
-      ids: Int32Array.from({ length: promptTokens }, (_, i) => (i < cut ? base : oracle.choose('id', VOCAB))),
-      sampling: { temperature: 1, topP: 1, topK: 0, seed: oracle.choose('seed', 1000), topLogprobs: null },
-      endIds: END_IDS,
-    }
-  }
+type Choose = (what: string, among: number) => number
 
-  /** A few letters, so that some answer soon has one, and a pair, so that text is held back. */
-  #stops(): string[] {
-    const { oracle } = this.#context
-    const letter = (): string => letterOf(oracle.choose('stop letter', VOCAB))
-    return [...Array.from({ length: 12 }, letter), letter() + letter()].slice(0, 1 + oracle.choose('stops', 13))
+const wantedOf = (requestId: string, promptTokens: number, choose: Choose): Client['wanted'] => {
+  // Prompts share beginnings within a tenant and across tenants, down to the whole prompt: some pages may be used again, others
+  // differ in nothing but whose they are.
+  const family = choose('prompt family', 3)
+  const cut = choose('own part', 16)
+  return {
+    requestId,
+    tenant: TENANTS[choose('tenant', TENANTS.length)]!,
+    model: 'sim',
+    ids: Int32Array.from({ length: promptTokens }, (_, i) => (i < cut ? family : choose('id', VOCAB))),
+    sampling: { temperature: 1, topP: 1, topK: 0, seed: choose('seed', 1000), topLogprobs: null },
+    endIds: END_IDS,
   }
+}
+
+/** A few letters, so that some answer soon has one, and a pair, so that text is held back. */
+const stopsOf = (choose: Choose): string[] => {
+  const letter = (): string => letterOf(choose('stop letter', VOCAB))
+  return [...Array.from({ length: 12 }, letter), letter() + letter()].slice(0, 1 + choose('stops', 13))
 }
 
 const RATE_LIMITED = {

@@ -11,6 +11,14 @@ export class Digest {
   #a = 0x243f6a88
   #b = 0x85a308d3
 
+  /** Goes on where the digest with this `hex` stopped. */
+  static after(hex: string): Digest {
+    const digest = new Digest()
+    digest.#a = Number.parseInt(hex.slice(0, 8), 16)
+    digest.#b = Number.parseInt(hex.slice(8), 16)
+    return digest
+  }
+
   add(value: unknown): void {
     switch (typeof value) {
       case 'number':
