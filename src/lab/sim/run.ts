@@ -16,6 +16,8 @@ export interface SimOptions {
   readonly faults?: readonly FaultName[]
   /** Only these checkers watch; all by default. */
   readonly checkers?: readonly CheckerName[]
+  /** A seed goes on until so many requests have arrived and so many events have happened; 20 and 300 by default. */
+  readonly least?: { readonly requests: number; readonly events: number }
   /** Counts what was seen; its own for each call by default. */
   readonly coverage?: Coverage
 }
@@ -46,15 +48,18 @@ export interface SeedsReport {
 }
 
 /** At least so many of both in every seed. */
-const LEAST_REQUESTS = 20
-const LEAST_EVENTS = 300
+const LEAST = { requests: 20, events: 300 }
 /** No seed comes near it; one that does is caught in a circle. */
 const MOST_EVENTS = 100_000
 
 /** Runs one seed to its end: everything asked, faults stopped, and the cluster run until nothing is left to happen. */
-export const runSeed = (seed: number, options: SimOptions = {}): SeedResult => {
-  const oracle = seededOracle(seed)
-  const settings = drawSettings(oracle)
+export const runSeed = (seed: number, options: SimOptions = {}): SeedResult =>
+  runOracle(seededOracle(seed), seed, options)
+
+/** As `runSeed`, with every decision made by this oracle; `seed` is but the name of the result. */
+export const runOracle = (oracle: Oracle, seed: number, options: SimOptions = {}): SeedResult => {
+  const least = options.least ?? LEAST
+  const settings = drawSettings(oracle, least.requests)
   const faults = drawProfile(oracle, options.faults)
   const context = new SimContext({
     world: new World(),
@@ -75,14 +80,14 @@ export const runSeed = (seed: number, options: SimOptions = {}): SeedResult => {
   })
   const arrive = (): void => {
     clients.arrive()
-    if (clients.made < settings.requests || context.events < LEAST_EVENTS)
+    if (clients.made < settings.requests || context.events < least.events)
       context.world.after(context.delay('arrival', 12), arrive)
   }
   context.world.after(0, arrive)
 
   let lastEvents = 0
   while (context.failure === null && context.world.tick()) {
-    const quiet = clients.made >= settings.requests && context.events >= LEAST_EVENTS
+    const quiet = clients.made >= settings.requests && context.events >= least.events
     // Once all requests are in, faults go on for the running ones and stop when few are left: then all must end well.
     if (quiet && clients.live <= 2) context.faults = noFaults
     if (context.events > lastEvents) strike(context, theCluster(), clients)
@@ -99,17 +104,21 @@ export const runSeed = (seed: number, options: SimOptions = {}): SeedResult => {
   }
 }
 
-/** Runs seeds `from … from + seeds - 1`. Nothing in the report comes from a clock. */
+/**
+ * Runs seeds `from … from + seeds - 1`. Nothing in the report comes from a clock. `after` is the digest of the seeds before
+ * these: the report's digest is then the one that all of them have in one run.
+ */
 export const runSeeds = (
-  range: { readonly from: number; readonly seeds: number },
+  range: { readonly from: number; readonly seeds: number; readonly after?: string },
   options: SimOptions = {},
   onSeed: (result: SeedResult) => void = () => {},
 ): SeedsReport => {
-  const digest = new Digest()
+  const { from, seeds, after } = range
+  const digest = after === undefined ? new Digest() : Digest.after(after)
   const coverage = options.coverage ?? new Coverage()
   const failures: SeedsReport['failures'][number][] = []
   let events = 0
-  for (let seed = range.from; seed < range.from + range.seeds; seed++) {
+  for (let seed = from; seed < from + seeds; seed++) {
     const result = runSeed(seed, { ...options, coverage })
     events += result.events
     digest.add(result.digest)
@@ -119,11 +128,11 @@ export const runSeeds = (
     }
     onSeed(result)
   }
-  return { ...range, events, digest: digest.hex(), failures, coverage: coverage.report() }
+  return { from, seeds, events, digest: digest.hex(), failures, coverage: coverage.report() }
 }
 
 /** Pools are tiny, so that pages change hands all the time; every shape that admission lets through must do. */
-const drawSettings = (oracle: Oracle): SimSettings => {
+const drawSettings = (oracle: Oracle, leastRequests: number): SimSettings => {
   const pageSize = 2 + oracle.choose('page size', 4)
   const prefillPages = 4 + oracle.choose('prefill pages', 12)
   return {
@@ -137,7 +146,7 @@ const drawSettings = (oracle: Oracle): SimSettings => {
     window: 24 + oracle.choose('window', 16),
     queuePlaces: 3 + oracle.choose('queue places', 30),
     queueTimeoutMs: 50 + oracle.choose('queue timeout', 2000),
-    requests: LEAST_REQUESTS + oracle.choose('requests', 3),
+    requests: leastRequests + oracle.choose('requests', 3),
   }
 }
 
