@@ -2,12 +2,10 @@ import { loadPage } from '../../dashboard/index.ts'
 import { createPageHandler } from '../../gateway/index.ts'
 import { nodeClock, nodeDigests, nodeRandom, nodeTimers } from '../../host/node/index.ts'
 import { createTheatre, isAsClaimed, renderLeak, type StageModel, showLeak, type Theatre } from '../../lab/index.ts'
-import { inspectModel } from '../../model/index.ts'
 import { listen } from '../../runtime/index.ts'
-import { builtInModel } from '../built-in.ts'
 import { type Command, type CommandInput, noOperands, wholeFlag } from '../command.ts'
+import { recallModel } from '../recall-model.ts'
 import { readPageModule } from '../serve/page.ts'
-import { createTextSide } from '../serve/prompt-model.ts'
 import { makeKey } from '../serve/state.ts'
 import { untilSignal } from '../signals.ts'
 
@@ -28,7 +26,7 @@ export const labLeak: Command = {
   examples: ['bulkhead lab leak', 'bulkhead lab leak --json', 'npm run leak', 'npm run leak -- --page'],
   run: async (input) => {
     noOperands(labLeak, input)
-    const model = await stageModel()
+    const model = await recallModel()
     if (input.flags.page === true) {
       return playOnPage(input, model, wholeFlag(input, 'port', { min: 0, max: 65_535, absent: 0 }))
     }
@@ -70,20 +68,6 @@ async function playForever(theatre: Theatre): Promise<never> {
   for (;;) {
     await theatre.playOnce()
     await new Promise((resolve) => setTimeout(resolve, INTERMISSION_MS))
-  }
-}
-
-async function stageModel(): Promise<StageModel> {
-  const weights = builtInModel('recall')
-  const inspection = await inspectModel(weights)
-  if (inspection.kind !== 'ok') throw new Error(inspection.message)
-  const side = createTextSide('recall', inspection, inspection.shape.contextLength, nodeClock)
-  if (side.kind !== 'ok') throw new Error(side.message)
-  return {
-    file: { weights, digest: inspection.digest, shape: inspection.shape },
-    kvBytesPerToken: inspection.kvBytesPerToken,
-    prompt: side.text.prompt,
-    tokenizer: side.text.tokenizer,
   }
 }
 

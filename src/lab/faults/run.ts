@@ -31,17 +31,16 @@ export interface FaultReport {
   readonly each: Readonly<Partial<Record<Rule, Alone>>>
 }
 
-/** One fault with one set of guards. */
-export interface SingleReport {
-  readonly fault: string
-  readonly class: FaultClass
-  readonly harm: Harm
-  readonly rules: readonly Rule[]
+/** One fault with one set of guards; what the whole report would say of it stands in the same place as there. */
+export interface SetReport extends Pick<FaultReport, 'fault' | 'class' | 'harm' | 'rules'> {
   readonly guards: 'none' | 'all' | readonly Rule[]
   readonly harmed: boolean
   readonly outcome: string
   readonly caught_by: string | null
   readonly sample: string
+  readonly baseline?: Baseline
+  readonly guarded?: Guarded
+  readonly each?: FaultReport['each']
 }
 
 /** Plays a fault unguarded, with everything that `serve` has, and with each of its rules alone. */
@@ -61,23 +60,34 @@ export async function runFault(fault: Fault, workshop: Workshop): Promise<FaultR
   }
 }
 
-/** Plays a fault with this set alone. */
-export async function runWith(fault: Fault, workshop: Workshop, set: Guards['set']): Promise<SingleReport> {
-  const { ending, outcome, sample, caughtBy } = await play(fault, workshop, guards(set))
-  const harmed = ending === 'harmed'
+/** Plays a fault with this set of guards alone. */
+export async function runWith(fault: Fault, workshop: Workshop, set: Guards['set']): Promise<SetReport> {
+  const played = await play(fault, workshop, guards(set))
+  const { ending, outcome, sample } = played
+  const meant = set === 'all' || set.some((rule) => fault.rules.includes(rule))
+  const harmed = meant ? notHeld(played) : ending === 'harmed'
+  const caught_by = harmed ? null : (played.caughtBy ?? (meant ? silently(fault, set) : null))
+  const common = { ...facts(fault), harmed, outcome, caught_by, sample }
+  if (set === 'all') return { ...common, guards: set, guarded: { harmed, outcome, caught_by } }
+  const [rule, ...others] = set
+  if (rule === undefined) return { ...common, guards: 'none', baseline: { harmed, sample } }
   return {
-    ...facts(fault),
-    guards: set === 'all' || set.length > 0 ? set : 'none',
-    harmed,
-    outcome,
-    caught_by: harmed ? null : caughtBy,
-    sample,
+    ...common,
+    guards: set,
+    guarded: { harmed, outcome, caught_by },
+    ...(others.length === 0 && { each: { [rule]: { harmed, outcome } } }),
   }
 }
 
 /** The fault does harm where nothing guards, and none where all do, nor with any of its rules alone. */
 export const isAsClaimed = ({ baseline, guarded, each }: FaultReport): boolean =>
   baseline.harmed && !guarded.harmed && Object.values(each).every(({ harmed }) => !harmed)
+
+/** As `isAsClaimed`, of one set: with no guards there is harm, and with one that is meant to catch it there is none. */
+export const setIsAsClaimed = ({ guards: set, harmed, rules }: SetReport): boolean => {
+  if (set === 'none') return harmed
+  return !harmed || (set !== 'all' && !set.some((rule) => rules.includes(rule)))
+}
 
 async function play(fault: Fault, workshop: Workshop, set: Guards): Promise<Outcome> {
   const made = bench(workshop, set, fault.bookkeeping ?? ['R6', 'R7'])
@@ -105,4 +115,5 @@ const notHeld = ({ ending }: Outcome): boolean => ending === 'harmed' || ending 
 
 /** Rules that prevent, and so have nothing to report. */
 const SILENT: readonly Rule[] = ['R1', 'R2', 'R6', 'R12']
-const silently = (fault: Fault): Rule | null => fault.rules.find((rule) => SILENT.includes(rule)) ?? null
+const silently = (fault: Fault, set: Guards['set'] = 'all'): Rule | null =>
+  fault.rules.find((rule) => SILENT.includes(rule) && (set === 'all' || set.includes(rule))) ?? null
