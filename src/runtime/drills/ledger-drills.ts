@@ -6,7 +6,7 @@ const PAGES = 4
 const PAGE_SIZE = 4
 
 /** R5, R6 and R7 in a ledger of the drill's own, under the fences that serve real requests. */
-export const drillLedger = (fences: Fences['pages']): readonly DrillFinding[] => {
+export const ledgerDrills = (fences: Fences['pages']): readonly (() => DrillFinding)[] => {
   const ledgerOf = (freeList?: FreeList): PageLedger =>
     new PageLedger({
       pages: PAGES,
@@ -52,24 +52,28 @@ export const drillLedger = (fences: Fences['pages']): readonly DrillFinding[] =>
   const audited = (freeList: FreeList): string => ledgerOf(freeList).audit()?.code ?? 'silent'
 
   return [
-    findingOf('stale_handle', [
-      drillCase('the present owner reads', 'silent', () => staleHandle(false)),
-      drillCase('a page is read after it changed hands', 'stale_handle', () => staleHandle(true)),
-    ]),
-    findingOf('unfilled_page', [
-      drillCase('rows that stand are read', 'silent', () => unfilled(2)),
-      drillCase('a row is read that was never written', 'unfilled', () => unfilled(3)),
-    ]),
-    findingOf('fenced_free', [
-      drillCase('a page nobody holds is given up', 'home', () => freedWhile(false)),
-      drillCase('a page is given up while its writer is in flight', 'held', () => freedWhile(true)),
-    ]),
-    findingOf('conservation', [
-      drillCase('a page is taken from an honest free list', 'silent', () => moved(stackOfPages(PAGES))),
-      drillCase('an honest free list is audited', 'silent', () => audited(stackOfPages(PAGES))),
-      drillCase('a page is taken from a list that lost one', 'conservation', () => moved(shortList())),
-      drillCase('a list that names a page twice is audited', 'conservation', () => audited(doubledList())),
-    ]),
+    () =>
+      findingOf('stale_handle', [
+        drillCase('the present owner reads', 'silent', () => staleHandle(false)),
+        drillCase('a page is read after it changed hands', 'stale_handle', () => staleHandle(true)),
+      ]),
+    () =>
+      findingOf('unfilled_page', [
+        drillCase('rows that stand are read', 'silent', () => unfilled(2)),
+        drillCase('a row is read that was never written', 'unfilled', () => unfilled(3)),
+      ]),
+    () =>
+      findingOf('fenced_free', [
+        drillCase('a page nobody holds is given up', 'home', () => freedWhile(false)),
+        drillCase('a page is given up while its writer is in flight', 'held', () => freedWhile(true)),
+      ]),
+    () =>
+      findingOf('conservation', [
+        drillCase('a page is taken from an honest free list', 'silent', () => moved(stackOfPages(PAGES))),
+        drillCase('an honest free list is audited', 'silent', () => audited(stackOfPages(PAGES))),
+        drillCase('a page is taken from a list that lost one', 'conservation', () => moved(shortList())),
+        drillCase('a list that names a page twice is audited', 'conservation', () => audited(doubledList())),
+      ]),
   ]
 }
 

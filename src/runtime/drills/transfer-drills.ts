@@ -7,7 +7,10 @@ const REQUEST = 'drill'
  * R3, R4, R6, R8 and R10 between the legs: a request that is served as it should be, and one for each way in which it
  * should not. Among them the fault this product exists for: one page sent where more were contracted.
  */
-export const drillTransfer = (options: RehearsalOptions, integrity: 'full' | 'tags'): readonly DrillFinding[] => {
+export const transferDrills = (
+  options: RehearsalOptions,
+  integrity: 'full' | 'tags',
+): readonly (() => DrillFinding)[] => {
   const play = (act: (stage: Rehearsal) => string): string => act(new Rehearsal(options))
 
   /** Reserved, computed and delivered, each leg's frames as `change` leaves them, and decoded. */
@@ -35,26 +38,28 @@ export const drillTransfer = (options: RehearsalOptions, integrity: 'full' | 'ta
       return stage.ending()
     })
 
-  const tickets = (['prefill', 'decode'] as const).flatMap((leg) => [
-    drillCase(`a forged ticket in ${leg}`, 'bad_ticket', () =>
-      ticketFor(leg, (stage, send) => send(REQUEST, { ...stage.ticket(REQUEST), mac: '0'.repeat(64) })),
-    ),
-    drillCase(`a placeholder of one token in ${leg}`, 'bad_ticket', () =>
-      ticketFor(leg, (stage, send) => send(REQUEST, stage.ticket(REQUEST), stage.ids.subarray(0, 1))),
-    ),
-    drillCase(`an expired ticket in ${leg}`, 'bad_ticket', () =>
-      ticketFor(leg, (stage, send) => send(REQUEST, stage.ticket(REQUEST, stage.ids, 0))),
-    ),
-  ])
+  const tickets = (): readonly DrillCase[] =>
+    (['prefill', 'decode'] as const).flatMap((leg) => [
+      drillCase(`a forged ticket in ${leg}`, 'bad_ticket', () =>
+        ticketFor(leg, (stage, send) => send(REQUEST, { ...stage.ticket(REQUEST), mac: '0'.repeat(64) })),
+      ),
+      drillCase(`a placeholder of one token in ${leg}`, 'bad_ticket', () =>
+        ticketFor(leg, (stage, send) => send(REQUEST, stage.ticket(REQUEST), stage.ids.subarray(0, 1))),
+      ),
+      drillCase(`an expired ticket in ${leg}`, 'bad_ticket', () =>
+        ticketFor(leg, (stage, send) => send(REQUEST, stage.ticket(REQUEST, stage.ids, 0))),
+      ),
+    ])
 
-  const reused = drillCase('a ticket that was used before', 'bad_ticket', () =>
-    play((stage) => {
-      stage.reserve(REQUEST)
-      stage.abort(REQUEST)
-      stage.reserve(REQUEST)
-      return stage.ending()
-    }),
-  )
+  const reused = (): DrillCase =>
+    drillCase('a ticket that was used before', 'bad_ticket', () =>
+      play((stage) => {
+        stage.reserve(REQUEST)
+        stage.abort(REQUEST)
+        stage.reserve(REQUEST)
+        return stage.ending()
+      }),
+    )
 
   const onePage = (parcels: readonly Parcel[]): readonly Parcel[] => {
     const { pageSize } = options.worker.shape
@@ -84,44 +89,51 @@ export const drillTransfer = (options: RehearsalOptions, integrity: 'full' | 'ta
     })
   }
 
-  const findings = [
-    findingOf('ticket', [honest(), ...tickets, reused]),
-    findingOf('contract', [
-      drillCase('one page is sent where two are contracted', 'R4 contract_mismatch', () => delivered(onePage).ending()),
-    ]),
-    findingOf('closed_lease', [
-      drillCase('pages that come after the abort', '0 rows stand', () => {
-        const stage = new Rehearsal(options)
-        stage.reserve(REQUEST)
-        stage.prefill(REQUEST)
-        stage.abort(REQUEST)
-        stage.deliver()
-        return `${stage.standing()} rows stand`
-      }),
-    ]),
-    findingOf('frame_identity', [
-      drillCase('a frame that names another request', 'wrong_identity', () =>
-        delivered((parcels) => parcels.slice(0, 1).map(misnamed)).violation(),
-      ),
-    ]),
-    findingOf('row_identity', [
-      drillCase('a row of a batch that names another request', 'R10 kv_integrity', () => {
-        const stage = delivered((parcels) => parcels)
-        stage.decode((result) => ({
-          ...result,
-          results: result.results.map((row) => ({ ...row, requestId: 'another' })),
-        }))
-        return stage.ending()
-      }),
-    ]),
+  const drills = [
+    () => findingOf('ticket', [honest(), ...tickets(), reused()]),
+    () =>
+      findingOf('contract', [
+        drillCase('one page is sent where two are contracted', 'R4 contract_mismatch', () =>
+          delivered(onePage).ending(),
+        ),
+      ]),
+    () =>
+      findingOf('closed_lease', [
+        drillCase('pages that come after the abort', '0 rows stand', () => {
+          const stage = new Rehearsal(options)
+          stage.reserve(REQUEST)
+          stage.prefill(REQUEST)
+          stage.abort(REQUEST)
+          stage.deliver()
+          return `${stage.standing()} rows stand`
+        }),
+      ]),
+    () =>
+      findingOf('frame_identity', [
+        drillCase('a frame that names another request', 'wrong_identity', () =>
+          delivered((parcels) => parcels.slice(0, 1).map(misnamed)).violation(),
+        ),
+      ]),
+    () =>
+      findingOf('row_identity', [
+        drillCase('a row of a batch that names another request', 'R10 kv_integrity', () => {
+          const stage = delivered((parcels) => parcels)
+          stage.decode((result) => ({
+            ...result,
+            results: result.results.map((row) => ({ ...row, requestId: 'another' })),
+          }))
+          return stage.ending()
+        }),
+      ]),
   ]
-  if (integrity === 'tags') return findings
+  if (integrity === 'tags') return drills
   return [
-    ...findings,
-    findingOf('seal', [
-      drillCase('one bit of a page is turned', 'R8 kv_integrity', () => delivered(turnedBit).ending()),
-      drillCase("a page of another request's", 'R8 kv_integrity', () => delivered(foreignPage).ending()),
-    ]),
+    ...drills,
+    () =>
+      findingOf('seal', [
+        drillCase('one bit of a page is turned', 'R8 kv_integrity', () => delivered(turnedBit).ending()),
+        drillCase("a page of another request's", 'R8 kv_integrity', () => delivered(foreignPage).ending()),
+      ]),
   ]
 }
 

@@ -5,7 +5,7 @@ import { createPool, openPool, type PoolKernels } from '../../kernels/index.ts'
 import { fencesWithout } from '../../lab/partial-fences.ts'
 import { detectors, detectorsOf } from './detectors.ts'
 import { withDrillPages } from './pages.ts'
-import { drillWorker } from './worker-drills.ts'
+import { workerDrills } from './worker-drills.ts'
 
 const SHAPE = { pages: 4, pageSize: 4, layers: 2, heads: 2, kvHeads: 1, headDim: 8 }
 const OF_FORWARD_THREAD = ['page_tag', 'unfilled_row', 'guard_row', 'write_order', 'not_finite', 'batch_invariance']
@@ -20,7 +20,7 @@ const kernelsWith = (fences: Fences): PoolKernels =>
   })
 
 const drill = (fences = fullFences(), kernels = kernelsWith(fences), integrity: 'full' | 'tags' = 'full') =>
-  drillWorker({
+  workerDrills({
     worker: {
       model: 'm',
       weights: 'w',
@@ -37,7 +37,7 @@ const drill = (fences = fullFences(), kernels = kernelsWith(fences), integrity: 
     digests: nodeDigests,
     random: nodeRandom,
     integrity,
-  })
+  }).map((one) => one())
 
 const silentOnes = (findings: ReturnType<typeof drill>): string[] =>
   findings.filter(({ armed }) => !armed).map(({ detector }) => detector)

@@ -4,9 +4,9 @@ import type { PoolKernels } from '../../kernels/index.ts'
 import type { LinkParty } from '../transfer/index.ts'
 import type { DrillFinding } from './detectors.ts'
 import { drillGuardSweep } from './guard-drill.ts'
-import { drillLedger } from './ledger-drills.ts'
+import { ledgerDrills } from './ledger-drills.ts'
 import { drillPages } from './pages.ts'
-import { drillTransfer } from './transfer-drills.ts'
+import { transferDrills } from './transfer-drills.ts'
 import { drillWire } from './wire-drills.ts'
 
 export interface WorkerDrillOptions {
@@ -19,15 +19,18 @@ export interface WorkerDrillOptions {
   readonly integrity: 'full' | 'tags'
 }
 
-/** Every detector of a worker's main thread, on the values and kernels that serve its requests. Takes a few milliseconds. */
-export const drillWorker = (options: WorkerDrillOptions): readonly DrillFinding[] => {
+/**
+ * The drills of every detector of a worker's main thread, on the values and kernels that serve its requests: each is one
+ * call of a few milliseconds at most, so that a running worker can do something else in between.
+ */
+export const workerDrills = (options: WorkerDrillOptions): readonly (() => DrillFinding)[] => {
   const { worker, kernels, digests } = options
   const pages = drillPages(worker.shape)
   const rehearsal = { worker, kernels, digests, prefillPage: pages.prefill, decodePage: pages.decode }
   return [
-    ...drillTransfer(rehearsal, options.integrity),
-    ...drillLedger(worker.fences.pages),
-    drillGuardSweep(kernels, pages.sweep),
-    drillWire(options),
+    ...transferDrills(rehearsal, options.integrity),
+    ...ledgerDrills(worker.fences.pages),
+    () => drillGuardSweep(kernels, pages.sweep),
+    () => drillWire(options),
   ]
 }

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   DecodeMachine,
   type DecodeToRouter,
@@ -13,7 +14,7 @@ import {
 } from '../../cluster/index.ts'
 import type { Clock, DigestTools, Random } from '../../host/index.ts'
 import { openPool, type PoolMemory } from '../../kernels/index.ts'
-import { type DrillFinding, drillPages, drillWorker } from '../drills/index.ts'
+import { drillPages, workerDrills } from '../drills/index.ts'
 import { connectLink, type EndpointEvents, listenForLink, removeStaleSocket } from '../transfer/index.ts'
 import { createDecodeCore } from './decode-core.ts'
 import { type ForwardThread, startForwardThread } from './forward-client.ts'
@@ -76,15 +77,20 @@ export const startWorker = async (init: WorkerInit, outside: WorkerOutside): Pro
     random,
     path: init.socketPath,
   }
-  const { integrity } = init
-  const drilled = (ofForwardThread: readonly DrillFinding[]): void => {
-    const own = drillWorker({ ...endpoint, worker: options, kernels, integrity })
-    outside.send({ kind: 'drilled', findings: [...own, ...ofForwardThread] })
-  }
-  drilled(forward.findings)
+  const drills = workerDrills({ ...endpoint, worker: options, kernels, integrity: init.integrity })
+  outside.send({ kind: 'drilled', findings: [...drills.map((one) => one()), ...forward.findings] })
   const make = init.role === 'prefill' ? startPrefill : startDecode
   const worker = await make({ init, outside, options, kernels, forward, reports, endpoint })
-  return { ...worker, drill: async (turn) => drilled(await forward.drillAgain(turn)) }
+  const drill = async (turn: number): Promise<void> => {
+    const findings = [...(await forward.drillAgain(turn))]
+    for (const one of drills) {
+      findings.push(one())
+      // Answers that stream are not to wait for all of them at once.
+      await nextTurn()
+    }
+    outside.send({ kind: 'drilled', findings })
+  }
+  return { ...worker, drill }
 }
 
 interface Parts {
