@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { bulkhead, temporaryFolder } from './bulkhead.ts'
 
@@ -54,6 +56,15 @@ describe('models check', () => {
       kvBytesPerToken: 4096,
       chatTemplate: true,
     })
+  })
+
+  it.skipIf(process.platform === 'win32')('does not wait for a pipe that nobody writes', async () => {
+    const folder = temporaryFolder()
+    execFileSync('mkfifo', [join(folder.path, 'pipe.gguf')])
+    const { code, stdout } = await bulkhead(['models', 'check', join(folder.path, 'pipe.gguf'), '--json'])
+    folder.remove()
+    expect(code).toBe(1)
+    expect(JSON.parse(stdout)).toMatchObject({ ok: false })
   })
 
   it.each([

@@ -64,6 +64,14 @@ describe('serve', () => {
     controller.abort()
   })
 
+  it('says where its state cannot be kept', async () => {
+    writeFileSync(join(folder.path, 'file'), '')
+    const state = join(folder.path, 'file', 'state')
+    const { code, stderr } = await bulkhead(['serve', '--port', '0', '--model', 'tiny', '--state', state])
+    expect(code).toBe(1)
+    expect(stderr).toContain(`cannot make the directory ${state} (ENOTDIR); choose another place with --state`)
+  })
+
   it('names the model whose weights only its workers can judge, and listens nowhere', async () => {
     const file = readFileSync(join(import.meta.dirname, '../../models/tiny.gguf'))
     // The last tensors are norms and scales: not a number, all of them.

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { HostError } from '../../host/index.ts'
 import { RuntimeError } from '../../runtime/index.ts'
 import { renderHumanLine, renderJsonLine } from '../../telemetry/index.ts'
 import { type Command, type CommandInput, type ExitCode, noOperands, UsageError, wholeFlag } from '../command.ts'
@@ -119,12 +120,13 @@ async function run(input: CommandInput, plan: ServePlan): Promise<ExitCode> {
 }
 
 function startProblem(error: unknown, plan: ServePlan): string {
-  const code = (error as NodeJS.ErrnoException).code
+  const { code, syscall } = error as NodeJS.ErrnoException
   const { host, port } = plan.config.listen
   if (code === 'EADDRINUSE')
     return `${host}:${port} is taken by another process; stop it or choose another with --port (0 takes a free one)`
-  if (code === 'EACCES' || code === 'EADDRNOTAVAIL')
+  if (syscall === 'listen' || syscall === 'getaddrinfo')
     return `cannot listen on ${host}:${port} (${code}); choose another with --host and --port`
+  if (error instanceof HostError && error.code === 'io') return `${error.message}; choose another place with --state`
   if (error instanceof RuntimeError && typeof error.details.model === 'string')
     return `model ${error.details.model}: ${error.message}`
   return error instanceof Error ? error.message : String(error)

@@ -1,16 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
-  unlinkSync,
   writeSync,
 } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { HostError } from '../errors.ts'
 import type { PrivateFiles } from '../types.ts'
 
@@ -26,6 +27,27 @@ const requirePrivate = (path: string): void => {
   })
 }
 
+const failed = (what: string, path: string, cause: unknown): HostError => {
+  const reason = (cause as NodeJS.ErrnoException).code ?? 'unknown'
+  return new HostError({ code: 'io', message: `cannot ${what} ${path} (${reason})`, cause, details: { reason } })
+}
+
+/** Not by `recursive`: Node's recursion never ends where the system denies a directory that is there, as under /proc. */
+const makeDirectories = (path: string): void => {
+  if (existsSync(path)) return
+  const parent = dirname(path)
+  if (parent !== path) makeDirectories(parent)
+  mkdirSync(path, { mode: 0o700 })
+}
+
+const makeDirectory = (path: string): void => {
+  try {
+    makeDirectories(resolve(path))
+  } catch (cause) {
+    throw failed('make the directory', path, cause)
+  }
+}
+
 export const nodePrivateFiles: PrivateFiles = {
   read: (path) => {
     try {
@@ -33,29 +55,35 @@ export const nodePrivateFiles: PrivateFiles = {
       return new Uint8Array(readFileSync(path))
     } catch (error) {
       if (isMissing(error)) return null
-      throw error
+      throw error instanceof HostError ? error : failed('read', path, error)
     }
   },
 
   // Written beside and renamed over: a crash leaves the old file or the new one.
   write: (path, bytes) => {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeDirectory(dirname(path))
     const beside = `${path}.${randomBytes(6).toString('hex')}.new`
-    const file = openSync(beside, 'wx', 0o600)
     try {
-      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
-      fsyncSync(file)
-    } catch (error) {
-      closeSync(file)
-      unlinkSync(beside)
-      throw new HostError({ code: 'io', message: `cannot write ${path}`, cause: error })
+      writeWhole(beside, bytes)
+      renameSync(beside, path)
+    } catch (cause) {
+      rmSync(beside, { force: true })
+      throw failed('write', path, cause)
     }
-    closeSync(file)
-    renameSync(beside, path)
   },
 
   makeDirectory: (path) => {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makeDirectory(path)
     requirePrivate(path)
   },
+}
+
+const writeWhole = (path: string, bytes: Uint8Array): void => {
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
 }

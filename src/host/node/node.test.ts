@@ -1,6 +1,6 @@
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createSecrets, nodeClock, nodeDigests, nodePrivateFiles, nodeTimers } from './index.ts'
 
@@ -59,6 +59,23 @@ describe('private files', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600)
     expect(statSync(join(directory, 'deep')).mode & 0o777).toBe(0o700)
     expect(readdirSync(join(directory, 'deep'))).toEqual(['key'])
+  })
+
+  test('what the system denies is said in one line, and nothing stays', () => {
+    writeFileSync(join(directory, 'file'), 'x', { mode: 0o600 })
+    const attempts: [() => void, RegExp][] = [
+      [
+        () => nodePrivateFiles.makeDirectory(join(directory, 'file', 'in', 'it')),
+        /^cannot make the directory .*\(ENOTDIR\)$/,
+      ],
+      // Denied though its parent is there: a recursion that takes ENOENT for a missing parent never ends here.
+      [() => nodePrivateFiles.makeDirectory('/proc/none/of/these'), /^cannot make the directory .*\(E[A-Z]+\)$/],
+      [() => nodePrivateFiles.read(join(directory, 'file', 'x')), /^cannot read .*\(ENOTDIR\)$/],
+      [() => nodePrivateFiles.write(directory, bytes('x')), /^cannot write .*\(E[A-Z]+\)$/],
+    ]
+    for (const [attempt, message] of attempts) expect(attempt).toThrow(message)
+    expect(readdirSync(directory)).toEqual(['file'])
+    expect(readdirSync(dirname(directory)).filter((name) => name.startsWith(`${basename(directory)}.`))).toEqual([])
   })
 
   test('a missing file is null', () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, constants, openSync, readSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { ModelLayout } from '../architectures/architecture.ts'
 import { readLayout } from '../architectures/table.ts'
@@ -44,7 +44,8 @@ export function openSource(path: string): WeightsSource {
 
 function open(path: string): number {
   try {
-    return openSync(path, 'r')
+    // A named pipe would keep the opener waiting for a writer; opened like this it is seen to be no regular file.
+    return openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   } catch (cause) {
     const reason = (cause as NodeJS.ErrnoException).code ?? 'unknown'
     throw new ModelError({ code: 'unreadable', message: `cannot open ${path} (${reason})`, cause, details: { reason } })
