@@ -23,7 +23,7 @@ export const paddingRow: Fault = {
     let othersDone: () => void = () => undefined
     const rig = await bench.open({
       sizes: { window: 256, prefill: 512, decode: 512 },
-      sabotage: ({ tenantOf }) => ({
+      sabotage: ({ tenantOf, fired }) => ({
         channel: tapChannel({
           manifest: (frame, deliver) => {
             if (tenantOf(frame.requestId) === 'B') othersDone = () => deliver(frame)
@@ -42,7 +42,9 @@ export const paddingRow: Fault = {
                   const last = sequences.at(-1)!
                   const faults = kernels.attention(layer, [...sequences, paddingOf(last)], padded, room)
                   out.set(room.subarray(0, out.length))
-                  return faults.filter(({ sequence }) => sequence < sequences.length)
+                  const real = faults.filter(({ sequence }) => sequence < sequences.length)
+                  if (real.length < faults.length) fired('R5')
+                  return real
                 },
               },
       }),

@@ -46,6 +46,7 @@ export function caughtBy(rig: Rig, reply: Reply | null): string | null {
     if (event.kind === 'transfer_violation' && event.reason === 'wrong_identity') return 'R10'
   }
   if (rig.failures.includes('bad_ticket')) return 'R3'
+  if (rig.seen[0] !== undefined) return rig.seen[0]
   return reply?.code === 'context_length_exceeded' ? 'R2' : null
 }
 

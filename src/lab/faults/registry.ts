@@ -1,4 +1,5 @@
 import { doubleFree } from './double-free.ts'
+import { errorOverwritten } from './error-overwritten.ts'
 import type { Fault } from './fault.ts'
 import { idsMixedUp } from './ids-mixed-up.ts'
 import { lateTailCopy } from './late-tail-copy.ts'
@@ -34,6 +35,7 @@ export const faults: readonly Fault[] = [
   shortDecodePool,
   poolShrunk,
   silentTruncation,
+  errorOverwritten,
   lateWriter,
   staleReference,
   readerAfterFree,

@@ -2,10 +2,10 @@ import type { Fault } from './fault.ts'
 import { type FaultReport, isAsClaimed, type SetReport } from './run.ts'
 
 const NAME = 33
-const CLASS = 6
+const CLASS = 7
 const HARM = 14
 const RULES = 26
-const OUTCOME = 36
+const OUTCOME = 40
 
 const row = (...cells: readonly (readonly [string, number])[]): string =>
   `${cells.map(([text, width]) => text.padEnd(width)).join('')}`.trimEnd()

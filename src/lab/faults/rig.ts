@@ -7,7 +7,7 @@ import type { Role, TelemetryEvent } from '../../telemetry/index.ts'
 import type { FenceRule } from '../partial-fences.ts'
 import type { Workshop } from './bench.ts'
 import { PAGE_SIZE, type Part, type Tenant } from './cast.ts'
-import type { Guards } from './rules.ts'
+import type { Guards, Rule } from './rules.ts'
 import type { Sabotage, Wire } from './sabotage.ts'
 
 /** Tokens of each pool, and what is advertised. */
@@ -51,6 +51,8 @@ export interface Rig extends Wire {
   /** Asks and does not wait. */
   begin(part: Part, options?: AskOptions): Asking
   readonly events: readonly TelemetryEvent[]
+  /** Rules whose checks a play has seen fire. */
+  readonly seen: readonly Rule[]
   /** Codes with which the engine ended requests, in order. */
   readonly failures: readonly string[]
   pool(role: Role): PoolUse
@@ -72,7 +74,11 @@ export async function openRig(workshop: Workshop, options: RigOptions): Promise<
   const sizes = { ...DEFAULT_SIZES, ...options.sizes }
   const failures: string[] = []
   const tenants = new Map<string, Tenant>()
-  const wire: Wire = { tenantOf: (requestId) => tenants.get(requestId) }
+  const fired: Rule[] = []
+  const wire: Wire = {
+    tenantOf: (requestId) => tenants.get(requestId),
+    fired: (rule) => void fired.push(rule),
+  }
   const sabotage = options.sabotage?.(wire) ?? {}
   const { toPrefill, toDecode } = sabotage
   const local = await startLocalEngine({
@@ -111,6 +117,7 @@ export async function openRig(workshop: Workshop, options: RigOptions): Promise<
     begin,
     ask: (part, asked) => begin(part, asked).reply,
     events,
+    seen: fired,
     failures,
     pool,
     settled: async () => {

@@ -3,6 +3,7 @@ import type { ForwardPlan, ForwardResult } from '../../model/index.ts'
 import type { EngineSeams } from '../../runtime/index.ts'
 import type { Role } from '../../telemetry/index.ts'
 import type { Tenant } from './cast.ts'
+import type { Rule } from './rules.ts'
 
 /** What is wrong with an engine: parts put in at its seams. Everything that is not named is the product's own. */
 export interface Sabotage extends Pick<EngineSeams, 'kernels' | 'prefill' | 'decode' | 'channel' | 'freeList'> {
@@ -19,4 +20,6 @@ export interface Sabotage extends Pick<EngineSeams, 'kernels' | 'prefill' | 'dec
 export interface Wire {
   /** Whose request this is; undefined for one that was never submitted. */
   tenantOf(requestId: string): Tenant | undefined
+  /** A check was seen to fire that reports nothing, since what it stopped was nobody's. */
+  fired(rule: Rule): void
 }

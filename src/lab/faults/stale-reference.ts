@@ -17,7 +17,7 @@ export const staleReference: Fault = {
   play: async (bench) => {
     const cast = bench.cast()
     const rig = await bench.open({
-      sabotage: ({ tenantOf }) => {
+      sabotage: ({ tenantOf, fired }) => {
         let old: Prefill | null = null
         return {
           prefill: tapPrefill((machine, event) => {
@@ -27,7 +27,11 @@ export const staleReference: Fault = {
               return machine.step(event)
             }
             const replayed = old === null ? [] : [{ ...old, lease: event.message.lease }]
-            return [...replayed, event.message].flatMap((message) => machine.step({ ...event, message }))
+            return [...replayed, event.message].flatMap((message) => {
+              const effects = machine.step({ ...event, message })
+              if (effects.some((effect) => effect.kind === 'send' && effect.message.kind === 'declined')) fired('R3')
+              return effects
+            })
           }),
         }
       },
