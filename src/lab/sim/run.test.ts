@@ -1,13 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import { type FenceRule, fencesWithout, partialFences } from '../partial-fences.ts'
-import { type CheckerName, type FaultName, runSeed, runSeeds } from './index.ts'
+import { type CheckerName, type FaultName, runSeed, runSeeds, unseen } from './index.ts'
 
 describe('the cluster, simulated', () => {
-  it('stands 200 seeds of faults with every checker watching', () => {
-    const report = runSeeds({ from: 0, seeds: 200 })
+  it('stands 2,000 seeds of faults with every checker watching, and sees everything there is to see', () => {
+    const report = runSeeds({ from: 0, seeds: 2000 })
     expect(report.failures).toEqual([])
-    expect(report.events).toBeGreaterThan(200 * 300)
-  }, 120_000)
+    expect(report.events).toBeGreaterThan(2000 * 300)
+    expect(unseen(report.coverage)).toEqual([])
+  }, 300_000)
+
+  it('has one digest for a range, in one run or in slices', () => {
+    const whole = runSeeds({ from: 40, seeds: 6 })
+    const first = runSeeds({ from: 40, seeds: 2 })
+    expect(runSeeds({ from: 42, seeds: 4, after: first.digest }).digest).toBe(whole.digest)
+  })
 
   it('runs at least 20 requests and 300 events a seed', () => {
     for (let seed = 1000; seed < 1010; seed++) {
@@ -41,7 +48,9 @@ describe('each fence is needed', () => {
     ['R5', 'own_reads'],
     ['R6', 'fenced_reuse'],
     ['R8', 'non_interference'],
+    ['R9', 'own_reads'],
     ['R10', 'non_interference'],
+    ['R11', 'published_after_commit'],
   ]
   for (const [rule, checker] of expectations) {
     it(`without ${rule} some seed fails, and ${checker} sees it`, () => {
@@ -62,7 +71,7 @@ describe('each fence is needed', () => {
 describe('rejected but alive: prefill gets one token where a prompt belongs', () => {
   const faults: FaultName[] = ['placeholder']
   const checkers: CheckerName[] = ['own_reads', 'non_interference', 'pages_home', 'endings']
-  const underneath: FenceRule[] = ['R6', 'R7', 'R10']
+  const underneath: FenceRule[] = ['R6', 'R7', 'R9', 'R10', 'R11']
   const leaks = (...rules: FenceRule[]): number =>
     runSeeds({ from: 0, seeds: 40 }, { fences: partialFences([...underneath, ...rules]), faults, checkers }).failures
       .length
