@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
-  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -34,7 +33,7 @@ const failed = (what: string, path: string, cause: unknown): HostError => {
 
 /** Not by `recursive`: Node's recursion never ends where the system denies a directory that is there, as under /proc. */
 const makeDirectories = (path: string): void => {
-  if (existsSync(path)) return
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return
   const parent = dirname(path)
   if (parent !== path) makeDirectories(parent)
   mkdirSync(path, { mode: 0o700 })
