@@ -69,7 +69,7 @@ describe('serve', () => {
     const state = join(folder.path, 'file', 'state')
     const { code, stderr } = await bulkhead(['serve', '--port', '0', '--model', 'tiny', '--state', state])
     expect(code).toBe(1)
-    expect(stderr).toContain(`cannot make the directory ${state} (EEXIST); choose another place with --state`)
+    expect(stderr).toContain(`cannot make the directory ${state} (ENOTDIR); choose another place with --state`)
   })
 
   it('names the model whose weights only its workers can judge, and listens nowhere', async () => {

@@ -68,6 +68,7 @@ describe('private files', () => {
         () => nodePrivateFiles.makeDirectory(join(directory, 'file', 'in', 'it')),
         /^cannot make the directory .*\(ENOTDIR\)$/,
       ],
+      [() => nodePrivateFiles.makeDirectory(join(directory, 'file')), /^cannot make the directory .*\(EEXIST\)$/],
       // Denied though its parent is there: a recursion that takes ENOENT for a missing parent never ends here.
       [() => nodePrivateFiles.makeDirectory('/proc/none/of/these'), /^cannot make the directory .*\(E[A-Z]+\)$/],
       [() => nodePrivateFiles.read(join(directory, 'file', 'x')), /^cannot read .*\(ENOTDIR\)$/],
