@@ -1,7 +1,6 @@
 import { type FreeList, stackOfPages } from '../../kv/index.ts'
 import type { Fault } from './fault.ts'
 import { expectOwn, readByB } from './play.ts'
-import { aTurn } from './rig.ts'
 import { tapChannel } from './seams.ts'
 
 /**
@@ -57,7 +56,7 @@ export const doubleFree: Fault = {
       },
     })
     expectOwn(await rig.ask(cast.a, { maxTokens: 16 }), cast.a.code)
-    for (let turn = 0; turn < 5; turn++) await aTurn()
+    await rig.quiet()
     together = true
     const reply = rig.ask(cast.b)
     const other = rig.ask(cast.a, { maxTokens: 24 })

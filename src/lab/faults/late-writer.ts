@@ -2,7 +2,7 @@ import type { PlaceEffect } from '../../cluster/index.ts'
 import type { PoolKernels } from '../../kernels/index.ts'
 import type { Fault } from './fault.ts'
 import { readByB } from './play.ts'
-import { tapChannel, tapDecode, until } from './seams.ts'
+import { tapChannel, tapDecode } from './seams.ts'
 
 const LATE = [2, 3, 4]
 
@@ -56,7 +56,7 @@ export const lateWriter: Fault = {
       },
     })
     const first = rig.begin(cast.a, { maxTokens: 24 })
-    await until(() => late.length === LATE.length * 2)
+    await rig.until(() => late.length === LATE.length * 2)
     first.abort()
     await first.reply
     return readByB(rig, cast, await rig.ask(cast.b))

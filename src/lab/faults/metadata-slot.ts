@@ -1,6 +1,6 @@
 import type { Fault } from './fault.ts'
 import { readByB } from './play.ts'
-import { tapChannel, until } from './seams.ts'
+import { tapChannel } from './seams.ts'
 
 const LATE = [2, 3, 4]
 
@@ -38,7 +38,7 @@ export const metadataSlot: Fault = {
       }),
     })
     const first = rig.begin(cast.a)
-    await until(() => late.size === LATE.length * 2)
+    await rig.until(() => late.size === LATE.length * 2)
     first.abort()
     await first.reply
     return readByB(rig, cast, await rig.ask(cast.b))

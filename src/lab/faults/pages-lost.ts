@@ -1,8 +1,7 @@
 import { type FreeList, stackOfPages } from '../../kv/index.ts'
 import type { Fault } from './fault.ts'
 import { answerOf, statusLine } from './play.ts'
-import { aTurn } from './rig.ts'
-import { until } from './seams.ts'
+import { gate } from './seams.ts'
 
 /**
  * F024, F029: pages of aborted requests are struck off the books of the request but never reach the free list. Each abort
@@ -19,9 +18,17 @@ export const pagesLost: Fault = {
   play: async (bench) => {
     const cast = bench.cast()
     let aborting = false
+    const started = gate()
+    const running = gate()
     const rig = await bench.open({
       sizes: { decode: 128 },
       sabotage: () => ({
+        // The first step is under way when the client goes.
+        beforePass: async (role) => {
+          if (role !== 'decode') return
+          started.open()
+          await running.opened
+        },
         freeList: (role, pages): FreeList => {
           const list = stackOfPages(pages)
           return {
@@ -38,11 +45,12 @@ export const pagesLost: Fault = {
       }),
     })
     const first = rig.begin(cast.a, { maxTokens: 24 })
-    await until(() => rig.pool('decode').free < 8)
+    await started.opened
     aborting = true
     first.abort()
     await first.reply
-    for (let turn = 0; turn < 20; turn++) await aTurn()
+    running.open()
+    await rig.quiet()
     aborting = false
     const { free, total } = rig.pool('decode')
     if (rig.events.some((event) => event.kind === 'integrity_fault' && event.rule === 'R7')) {

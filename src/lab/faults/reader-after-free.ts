@@ -1,7 +1,7 @@
 import type { PrefillEffect } from '../../cluster/index.ts'
 import type { Fault } from './fault.ts'
 import { readByB } from './play.ts'
-import { tapPrefill, until } from './seams.ts'
+import { tapPrefill } from './seams.ts'
 
 /**
  * F034, F035: pages are given back while a transfer still has to read them. The next prompt is computed into them, and goes
@@ -35,7 +35,7 @@ export const readerAfterFree: Fault = {
       }),
     })
     const reply = rig.ask(cast.b)
-    await until(() => waiting.some((effect) => effect.kind === 'send_manifest'))
+    await rig.until(() => waiting.some((effect) => effect.kind === 'send_manifest'))
     const other = rig.ask(cast.a)
     const outcome = readByB(rig, cast, await reply)
     await other

@@ -56,8 +56,12 @@ export interface Rig extends Wire {
   /** Codes with which the engine ended requests, in order. */
   readonly failures: readonly string[]
   pool(role: Role): PoolUse
-  /** Resolves once no request is anywhere, or false after so many turns of the event loop. */
-  settled(): Promise<boolean>
+  /** Resolves once `happened`, looked at about every millisecond; throws if it does not, so that a play that went astray says so. */
+  until(happened: () => boolean): Promise<void>
+  /** Until nothing is left to do but what waits for something from outside: a few milliseconds. */
+  quiet(): Promise<void>
+  /** Until no request is anywhere and every page is home. */
+  settled(): Promise<void>
   /** Tells the gateway what the pools have become. */
   believe(sizes: Partial<Sizes>): void
   close(): Promise<void>
@@ -65,6 +69,8 @@ export interface Rig extends Wire {
 
 const MODEL_ID = 'recall'
 const ANSWER_TOKENS = 8
+const PATIENCE_TURNS = 5_000
+const QUIET_TURNS = 10
 const DEFAULT_SIZES: Sizes = { window: 128, prefill: 256, decode: 256 }
 const keyOf = (tenant: Tenant): string => `key-of-${tenant}`
 
@@ -108,6 +114,16 @@ export async function openRig(workshop: Workshop, options: RigOptions): Promise<
   const believed = options.guards.has('R2') ? sizes : { ...sizes, ...options.believed }
   let handler = gatewayOf(workshop, believed, engine, telemetry)
   const pool = (role: Role): PoolUse => local.models()[0]!.pools[role]
+  const turns = async (count: number): Promise<void> => {
+    for (let turn = 0; turn < count; turn++) await new Promise<void>((next) => workshop.host.timers.after(0, next))
+  }
+  const until = async (happened: () => boolean): Promise<void> => {
+    for (let turn = 0; turn < PATIENCE_TURNS; turn++) {
+      if (happened()) return
+      await turns(1)
+    }
+    throw new Error('what the play waits for did not happen')
+  }
   const begin = (part: Part, asked: AskOptions = {}): Asking => {
     const client = new AbortController()
     return { reply: ask(handler, part, asked, client.signal), abort: () => client.abort() }
@@ -120,23 +136,19 @@ export async function openRig(workshop: Workshop, options: RigOptions): Promise<
     seen: fired,
     failures,
     pool,
-    settled: async () => {
-      const home = (role: Role): boolean => pool(role).free === pool(role).total
-      for (let turn = 0; turn < 200; turn++) {
-        if (home('prefill') && home('decode') && local.models()[0]!.running === 0) return true
-        await aTurn()
-      }
-      return false
-    },
+    until,
+    quiet: () => turns(QUIET_TURNS),
+    settled: () =>
+      until(() => {
+        const home = (role: Role): boolean => pool(role).free === pool(role).total
+        return home('prefill') && home('decode') && local.models()[0]!.running === 0
+      }),
     believe: (changed) => {
       handler = gatewayOf(workshop, { ...believed, ...changed }, engine, telemetry)
     },
     close: () => local.close(),
   }
 }
-
-/** One turn of the event loop, with all that was due before. */
-export const aTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 function spoilt(role: Role, pass: ForwardPass, { plan: rewrite, beforePass, result: after }: Sabotage): ForwardPass {
   return {

@@ -11,7 +11,6 @@ import type {
 import type { ForwardPlan } from '../../model/index.ts'
 import type { LeaseSink, PageSink } from '../../runtime/index.ts'
 import type { Role } from '../../telemetry/index.ts'
-import { aTurn } from './rig.ts'
 import type { Guards } from './rules.ts'
 import type { Sabotage } from './sabotage.ts'
 
@@ -81,18 +80,6 @@ export function firstRows(bytes: Uint8Array, rows: number, kept: number): Uint8A
 
 /** Bytes of one head's row: 64 floats in `recall`. */
 const HEAD_BYTES = 256
-
-/** Turns of the event loop that a play waits for something before it gives up. */
-const PATIENCE = 2_000
-
-/** Resolves once `happened`; throws if it does not happen, so that a play that went another way says so. */
-export async function until(happened: () => boolean): Promise<void> {
-  for (let turn = 0; turn < PATIENCE; turn++) {
-    if (happened()) return
-    await aTurn()
-  }
-  throw new Error('what the play waits for did not happen')
-}
 
 /** Something that happens once. */
 export function gate(): { readonly opened: Promise<void>; open(): void } {
