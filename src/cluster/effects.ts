@@ -27,9 +27,11 @@ import type { EngineEvent } from './port.ts'
  *   | `place`     | [writer]   | `placed` (same id)                  |
  *   | `send_page` | [reader]   | `page_sent` (same id) or `link_down`|
  *   | `copy_rows` | [copy]     | `copied` (same id)                  |
+ *   | `publish_page` | [reader] | `page_published` (same id)         |
+ *   | `verify_page` | [reader]  | `page_verified` (same id)          |
  *   | `scrub`     | quarantine | `scrubbed` (same id)                |
  *
- * - `claim` and `retire` are executed at once: they are the moments at which tags change hands.
+ * - `claim`, `retire` and the new tag of `publish_page` are executed at once: they are the moments at which tags change hands.
  * - At most one `forward` per machine is in flight. Passes are not cancelled: an aborted request's rows run to the end of
  *   the pass, and its pages drain until then.
  * - No effect carries text; token ids travel in plans and messages alone.
@@ -47,6 +49,38 @@ export interface ClaimEffect {
   readonly owners: Uint32Array
   readonly generations: Uint32Array
   readonly ordinals: Uint32Array
+}
+
+/**
+ * A page is published: it belongs to the prefix index from here on. At once, as one: are its guard rows whole under the tag `from`?
+ * Then `kernels.retag` to `to`, which would mend them. Then `kernels.seal` over `rows` rows in each layer under that layer's key
+ * (none where R8 is off), and step `page_published{id, guarded, seals}`.
+ */
+export interface PublishPageEffect {
+  readonly kind: 'publish_page'
+  readonly id: number
+  readonly page: number
+  readonly ordinal: number
+  readonly from: PageTag
+  readonly to: PageTag
+  readonly rows: number
+  /** One for each layer, or null. */
+  readonly lineageKeys: readonly Uint8Array[] | null
+}
+
+export interface PageTag {
+  readonly owner: number
+  readonly generation: number
+}
+
+/** `kernels.seal` as for `publish_page`, compared with the seals given (in constant time), then step `page_verified{id, ok}`. */
+export interface VerifyPageEffect {
+  readonly kind: 'verify_page'
+  readonly id: number
+  readonly page: number
+  readonly rows: number
+  readonly lineageKeys: readonly Uint8Array[]
+  readonly seals: readonly Uint8Array[]
 }
 
 /** `kernels.retire(pages, scrub)`: the pages are free from here on; a later `claim` in the same list may take them. */
@@ -107,6 +141,8 @@ export type PrefillEffect =
   | { readonly kind: 'send'; readonly message: PrefillToRouter }
   | SendPageEffect
   | SendManifestEffect
+  | PublishPageEffect
+  | VerifyPageEffect
 
 /**
  * Answer to a `page_frame` event: `kernels.writeRows(page, layer, rows, bytes)`, compute `kernels.seal` under `lineageKey`

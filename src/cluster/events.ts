@@ -47,6 +47,16 @@ export type PrefillEvent = Timed &
     /** All rows of this layer of the pass stand in the pool. In order, before `forward_done`. */
     | { readonly kind: 'layer_done'; readonly planId: number; readonly layer: number }
     | { readonly kind: 'page_sent'; readonly id: number }
+    /** One seal for each layer, or none. */
+    | {
+        readonly kind: 'page_published'
+        readonly id: number
+        readonly guarded: boolean
+        readonly seals: readonly Uint8Array[]
+      }
+    | { readonly kind: 'page_verified'; readonly id: number; readonly ok: boolean }
+    /** Give up every cached prefix: pages that nobody reads at once, the others when their readers are done. */
+    | { readonly kind: 'flush_prefixes' }
   )
 
 export type DecodeEvent = Timed &

@@ -1,6 +1,6 @@
 import type { Ticket, TicketCheck, TicketCrypto, TicketLeg } from '../admission/index.ts'
 import type { KernelChecks } from '../kernels/index.ts'
-import type { Lineage, PageFences, Sha256 } from '../kv/index.ts'
+import type { Lineage, PageFences, PrefixKeys, PublishRule, Sha256 } from '../kv/index.ts'
 import type { Identity } from './messages.ts'
 
 /**
@@ -18,6 +18,10 @@ export interface Fences {
   readonly kernel: KernelChecks
   /** R8: lineage keys for seals, and whether every contracted page carries a verified one. */
   readonly seals: SealFence
+  /** R9: what tells two cached prefixes apart. */
+  readonly key: PrefixKeys
+  /** R11: may this page enter the prefix index? */
+  readonly publish: PublishRule
   /** R10: does a message, frame or result name the request it is taken for? */
   readonly identity: IdentityFence
 }

@@ -1,5 +1,5 @@
 import { TicketBook } from '../admission/index.ts'
-import { fullPageFences, lineageKey } from '../kv/index.ts'
+import { fullPageFences, fullPrefixKeys, lineageKey, publishAfterCommit } from '../kv/index.ts'
 import type { ContractFence, Fences, IdentityFence, SealFence, TicketFence } from './fences.ts'
 
 /** R3: forged, expired, mismatched and reused tickets are refused; each ticket admits once per leg. */
@@ -54,5 +54,7 @@ export const fullFences = (integrity: 'full' | 'tags' = 'full'): Fences => ({
   pages: fullPageFences,
   kernel: { tags: true, filled: true, guards: true },
   seals: integrity === 'full' ? seals : unsealed,
+  key: fullPrefixKeys,
+  publish: publishAfterCommit,
   identity,
 })

@@ -8,8 +8,10 @@ export type {
   DiscardEffect,
   DiscardReason,
   ForwardEffect,
+  PageTag,
   PlaceEffect,
   PrefillEffect,
+  PublishPageEffect,
   RetireEffect,
   RouterEffect,
   ScrubEffect,
@@ -19,6 +21,7 @@ export type {
   SweepEffect,
   TelemetryEffect,
   TimerEffect,
+  VerifyPageEffect,
 } from './effects.ts'
 export type { DecodeEvent, PrefillEvent, RouterEvent, Timed, WorkerEvent } from './events.ts'
 export type {
@@ -54,8 +57,8 @@ export type {
   RouterToPrefill,
   WorkerHello,
 } from './messages.ts'
-export type { DecodeOptions, PrefillOptions, RouterOptions, WorkerOptions } from './options.ts'
-export { decodeDefaults, prefillDefaults, routerDefaults } from './options.ts'
+export type { DecodeOptions, PrefillOptions, PrefixCacheOptions, RouterOptions, WorkerOptions } from './options.ts'
+export { decodeDefaults, prefillDefaults, privatePrefixes, routerDefaults } from './options.ts'
 export type {
   DetectorState,
   EngineEvent,

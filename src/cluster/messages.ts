@@ -92,7 +92,8 @@ export type PrefillToRouter =
   | ChannelState
   | (Identity & { readonly kind: 'declined'; readonly code: DeclineCode })
   | (Identity & { readonly kind: 'failed'; readonly code: FailureCode; readonly detail: string })
-  | (Identity & { readonly kind: 'prefilled' })
+  /** Everything was sent. `cachedTokens`: rows of the prompt that were reused and not computed. */
+  | (Identity & { readonly kind: 'prefilled'; readonly cachedTokens: number })
   | (Identity & { readonly kind: 'released' })
 
 /** Transfer channel, prefill to decode. `bytes` of a page follow its frame: K rows then V rows of one layer, `rows` of them. */

@@ -1,5 +1,5 @@
-import type { TicketCrypto } from '../admission/index.ts'
-import type { FreeList, PageWatch, PoolShape } from '../kv/index.ts'
+import type { TicketClaims, TicketCrypto } from '../admission/index.ts'
+import type { FreeList, PageWatch, PoolShape, PrefixScope } from '../kv/index.ts'
 import type { ScrubMode } from './effects.ts'
 import type { Fences } from './fences.ts'
 
@@ -28,7 +28,25 @@ export interface PrefillOptions extends WorkerOptions {
   readonly chunkRows: number
   /** Longest time one layer of a pass should take, the unit at which the forward thread yields. */
   readonly layerBudgetSeconds: number
+  /** Absent: no page outlives its request, and every prompt is computed in full. No bit of any answer depends on it. */
+  readonly prefixCache?: PrefixCacheOptions
 }
+
+/** Plain values, so that they travel to a worker as they are. */
+export interface PrefixCacheOptions {
+  /** Token ids of what the operator shares between tenants. Everything else is its own tenant's alone (R9). */
+  readonly publicPrefixes: readonly Int32Array[]
+  /**
+   * Most bytes of KV, by tenant, that pages cached in its name may take in this pool. Bounds the cache alone: not the pages of
+   * requests under way, and not public pages, which count for nobody. A tenant without an entry is bounded by the pool.
+   */
+  readonly quotaBytes: ReadonlyMap<string, number>
+  /** Adapter and salt of a request; absent in every server, which has neither. For the laboratory. */
+  readonly selectors?: (claims: TicketClaims) => Pick<PrefixScope, 'adapter' | 'salt'>
+}
+
+/** Every tenant to itself, bounded by the pool alone. */
+export const privatePrefixes: PrefixCacheOptions = { publicPrefixes: [], quotaBytes: new Map() }
 
 export interface DecodeOptions extends WorkerOptions {
   /** Most sequences of one pass, 64 by default. */

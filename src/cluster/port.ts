@@ -36,6 +36,8 @@ export type EngineEvent =
   /** Waiting for room; may be followed by `queue_full` or `queue_timeout` failures (R13: pressure, not legality). */
   | { readonly kind: 'queued' }
   | { readonly kind: 'started' }
+  /** So many tokens of the prompt were reused from the prefix cache; once, before `done`, and only if there were any. */
+  | { readonly kind: 'cached'; readonly tokens: number }
   | { readonly kind: 'token'; readonly sequence: number; readonly index: number; readonly sampled: SampledToken }
   | { readonly kind: 'sequence_finished'; readonly sequence: number; readonly reason: 'stop' | 'length' }
   | { readonly kind: 'done' }
@@ -74,8 +76,8 @@ export interface PoolUse {
   readonly owned: number
   readonly draining: number
   readonly quarantined: number
-  /** Of the owned pages, those that hold cached prefixes; absent where there is no cache. */
-  readonly cached?: number
   /** One character a page for the operator's page, `.` free, `r` reserved, `f` filling, `s` sealed, `d` draining, `q` quarantined. */
   readonly cells: string
+  /** Of the owned pages, those that hold cached prefixes; absent where there is no cache. */
+  readonly cached?: number
 }

@@ -47,6 +47,9 @@ export const describeEvent = (event: TelemetryEvent): Shown | null => {
     case 'request_admitted':
     case 'request_finished':
     case 'step':
+    case 'prefix_lookup':
+    case 'prefix_published':
+    case 'prefix_evicted':
     case 'http_request':
     case 'connection':
     case 'first_token':

@@ -3,7 +3,7 @@ import type { LedgerFault, LedgerFaultCode, LedgerResult } from './errors.ts'
 import { ledgerFault } from './errors.ts'
 import type { PageFences } from './fences.ts'
 import { type FreeList, stackOfPages } from './free-list.ts'
-import type { PageGrant, PageHandle } from './handles.ts'
+import { type PageGrant, type PageHandle, type PageView, viewOf } from './handles.ts'
 import { PageRecords, type PageWatch } from './records.ts'
 import { DRAINING, FILLING, FREE, type HolderKind, QUARANTINED, RESERVED, SEALED, stateCells } from './states.ts'
 import type { OwnerId, PageTable } from './types.ts'
@@ -105,6 +105,41 @@ export class PageLedger {
     if (!this.#fences.filled(rows, standing)) return faultOf('unfilled', `${standing} of ${rows} rows stand`, grant)
     this.#records.move(grant.page, SEALED)
     return null
+  }
+
+  /**
+   * A sealed page gets an owner of its own and a new generation; its rows stay. For publishing: its maker's handles are stale
+   * from here on. Refused while anybody but the lease may touch it (R6), or where its rows do not stand (R5).
+   */
+  transfer(grant: PageGrant): LedgerResult<PageView> {
+    const stale = this.#checkHandle(grant)
+    if (stale !== null) return { ok: false, fault: stale }
+    const records = this.#records
+    const state = records.state[grant.page]!
+    if (state === FREE || state === DRAINING || state === QUARANTINED)
+      return { ok: false, fault: faultOf('wrong_state', 'only a page that is held changes hands', grant) }
+    if (!this.#fences.fencedFree({ ...records.holdersOf(grant.page), lease: 0 }))
+      return { ok: false, fault: faultOf('still_held', 'page that changes hands is still touched', grant) }
+    if (!this.#fences.filled(this.#pageSize, records.leastFilled(grant.page)))
+      return { ok: false, fault: faultOf('unfilled', 'page that changes hands is not full', grant) }
+    if (state !== SEALED) records.move(grant.page, SEALED)
+    const owner = this.#nextOwner++
+    const generation = records.rename(grant.page, owner)
+    return { ok: true, value: viewOf({ ...grant, owner, generation }) }
+  }
+
+  /** Nobody but the lease may touch the page: it could be given up this moment. */
+  isIdle(handle: PageHandle): boolean {
+    return this.#checkHandle(handle) === null && this.#records.holderCount(handle.page) === 1
+  }
+
+  isSealed(handle: PageHandle): boolean {
+    return this.#checkHandle(handle) === null && this.#records.state[handle.page] === SEALED
+  }
+
+  /** 0 if nobody. */
+  ownerOf(page: number): OwnerId {
+    return this.#records.owner[page] ?? 0
   }
 
   /** R5 when a read plan is built: every page is still its owner's, and positions 0 … rows - 1 stand in every layer. */

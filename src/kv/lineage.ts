@@ -1,6 +1,8 @@
+import { encode } from './encode.ts'
+
 /** Where a page's bytes come from; a seal verifies under this lineage and no other (R8). */
 export interface Lineage {
-  /** The request and attempt until the page is published. */
+  /** The request and attempt until the page is published; its R9 key afterwards, see `publishedNamespace`. */
   readonly namespace: string
   /** Digest over all token ids up to the page's last row, from `prefixDigests`. */
   readonly tokenDigest: Uint8Array
@@ -38,19 +40,6 @@ export const prefixDigests = (ids: Int32Array, pageSize: number, sha256: Sha256)
   return digests
 }
 
-/** Texts, each behind its length, then the number of words and the words; all little-endian, whatever the machine. */
-const encode = (texts: readonly Uint8Array[], words: ArrayLike<number>): Uint8Array => {
-  let size = 4 + words.length * 4
-  for (const text of texts) size += 4 + text.length
-  const out = new Uint8Array(size)
-  const view = new DataView(out.buffer)
-  let at = 0
-  for (const text of texts) {
-    view.setUint32(at, text.length, true)
-    out.set(text, at + 4)
-    at += 4 + text.length
-  }
-  view.setUint32(at, words.length, true)
-  for (let i = 0; i < words.length; i++) view.setUint32(at + 4 + i * 4, words[i]!, true)
-  return out
-}
+/** Namespace of a published page: its R9 key, which no request's name can be mistaken for. */
+export const publishedNamespace = (key: Uint8Array): string =>
+  `prefix:${Array.from(key, (byte) => byte.toString(16).padStart(2, '0')).join('')}`

@@ -50,6 +50,13 @@ export class PageRecords {
     return this.generation[page]!
   }
 
+  /** A page changes hands with its content; returns its new generation. */
+  rename(page: number, owner: OwnerId): number {
+    this.owner[page] = owner
+    this.generation[page] = ++this.#claims
+    return this.generation[page]!
+  }
+
   free(page: number): void {
     this.move(page, FREE)
     this.owner[page] = 0

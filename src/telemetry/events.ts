@@ -53,6 +53,20 @@ export type TelemetryEvent =
       readonly rows: number
       readonly seconds: number
     }
+  /** A prompt was looked up in the prefix cache; `cachedTokens` of it need no computing. */
+  | {
+      readonly kind: 'prefix_lookup'
+      readonly model: string
+      readonly promptTokens: number
+      readonly cachedTokens: number
+    }
+  | { readonly kind: 'prefix_published'; readonly model: string; readonly pages: number }
+  | {
+      readonly kind: 'prefix_evicted'
+      readonly model: string
+      readonly pages: number
+      readonly reason: 'pressure' | 'quota' | 'flush' | 'fault'
+    }
   /** One answered HTTP request; `route` is the pattern, never the raw path. */
   | {
       readonly kind: 'http_request'

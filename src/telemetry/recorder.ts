@@ -33,6 +33,10 @@ export const createRecorder = (): Recorder => {
     'Times a drill found a detector in another state than before, by that state.',
   )
   const rows = createCounter('bulkhead_forward_rows_total', 'Rows computed by forward passes.')
+  const lookups = createCounter('bulkhead_prefix_lookups_total', 'Prompts looked up in the prefix cache, by outcome.')
+  const cachedTokens = createCounter('bulkhead_prefix_cached_tokens_total', 'Prompt tokens reused, not computed.')
+  const prefixPages = createCounter('bulkhead_prefix_published_total', 'Pages published to the prefix cache.')
+  const evictions = createCounter('bulkhead_prefix_evicted_total', 'Pages evicted from the prefix cache, by reason.')
   const http = createCounter('bulkhead_http_requests_total', 'HTTP requests answered, by route and status.')
   const connections = createCounter(
     'bulkhead_connection_events_total',
@@ -105,6 +109,16 @@ export const createRecorder = (): Recorder => {
           rows.add({ role: event.role, model: event.model }, event.rows)
           steps.observe({ role: event.role, model: event.model }, event.seconds)
           return
+        case 'prefix_lookup':
+          lookups.add({ model: event.model, outcome: event.cachedTokens > 0 ? 'hit' : 'miss' })
+          cachedTokens.add({ model: event.model }, event.cachedTokens)
+          return
+        case 'prefix_published':
+          prefixPages.add({ model: event.model }, event.pages)
+          return
+        case 'prefix_evicted':
+          evictions.add({ model: event.model, reason: event.reason }, event.pages)
+          return
         case 'http_request':
           http.add({ route: event.route, method: event.method, status: String(event.status) })
           httpSeconds.observe({ route: event.route }, event.seconds)
@@ -139,6 +153,10 @@ export const createRecorder = (): Recorder => {
         losses,
         detectors,
         rows,
+        lookups,
+        cachedTokens,
+        prefixPages,
+        evictions,
         http,
         connections,
         httpSeconds,

@@ -1,6 +1,6 @@
 import { adaptChunkLimit, planChunks } from '../../engine/index.ts'
 import type { LedgerFault, PoolCounts } from '../../kv/index.ts'
-import { prefixDigests } from '../../kv/index.ts'
+import { type PrefixNode, prefixDigests } from '../../kv/index.ts'
 import type { ForwardResult, SequenceResult } from '../../model/index.ts'
 import type { PrefillEffect } from '../effects.ts'
 import type { PrefillEvent } from '../events.ts'
@@ -12,8 +12,9 @@ import type { PrefillOptions } from '../options.ts'
 import type { PoolUse } from '../port.ts'
 import { WorkerPages } from '../worker/pages.ts'
 import { type Pass, type PassEntry, resultFor } from '../worker/passes.ts'
-import { chunkPlan, type PrefillJob, remainingRows } from './job.ts'
+import { chunkPlan, type NewJob, newJob, type PrefillJob, remainingRows } from './job.ts'
 import { Outbox } from './outbox.ts'
+import { PrefixCache } from './prefix-cache.ts'
 
 /**
  * Computes prompts in chunks and sends their pages, layer by layer, to decode. Never samples. Holds every page until the
@@ -23,6 +24,7 @@ export class PrefillMachine implements Prefiller {
   readonly #options: PrefillOptions
   readonly #pages: WorkerPages
   readonly #outbox: Outbox
+  readonly #prefixes: PrefixCache | null
   readonly #gate: TicketGate
   readonly #jobs = new Map<string, PrefillJob>()
   #pass: Pass<PrefillJob> | null = null
@@ -40,6 +42,8 @@ export class PrefillMachine implements Prefiller {
     this.#options = options
     this.#pages = new WorkerPages('prefill', options, emit)
     this.#outbox = new Outbox(options, this.#pages, emit)
+    const { prefixCache } = options
+    this.#prefixes = prefixCache === undefined ? null : new PrefixCache(options, prefixCache, this.#pages, emit)
     this.#gate = options.fences.ticket('prefill', options.crypto)
     this.#chunkRows = options.chunkRows
   }
@@ -49,6 +53,7 @@ export class PrefillMachine implements Prefiller {
     this.#effects = []
     this.#on(event)
     this.#planPass()
+    this.#clearEnded()
     for (const holding of this.#pages.settle()) {
       this.#jobs.delete(identityKey(holding.identity))
       this.#send({ kind: 'released', ...holding.identity })
@@ -57,7 +62,8 @@ export class PrefillMachine implements Prefiller {
   }
 
   poolUse(): PoolUse {
-    return this.#pages.use()
+    const use = this.#pages.use()
+    return this.#prefixes === null ? use : { ...use, cached: this.#prefixes.size }
   }
 
   poolCounts(): PoolCounts {
@@ -99,6 +105,15 @@ export class PrefillMachine implements Prefiller {
       case 'page_sent':
         this.#outbox.sent(event.id)
         break
+      case 'page_published':
+        this.#published(event.id, event.guarded, event.seals)
+        break
+      case 'page_verified':
+        this.#verified(event.id, event.ok)
+        break
+      case 'flush_prefixes':
+        this.#prefixes?.flush()
+        break
       case 'scrubbed':
         this.#pages.scrubbed(event.id)
         break
@@ -126,37 +141,73 @@ export class PrefillMachine implements Prefiller {
       this.#send({ kind: 'released', ...identity })
       return
     }
-    const count = Math.ceil(message.ids.length / shape.pageSize)
-    const opened = this.#pages.open(
-      identity,
-      Uint32Array.from({ length: count }, (_, ordinal) => ordinal),
-    )
-    if (!opened.ok) {
+    const opened = this.#open(message)
+    if (opened === null) {
       this.#send({ kind: 'declined', ...identity, code: 'no_room' })
       return
     }
-    this.#jobs.set(identityKey(identity), {
-      ...identity,
+    const job = newJob({
+      ...opened,
+      message,
       arrival: this.#arrivals++,
-      claims: message.ticket.claims,
-      ids: message.ids,
-      lease: message.lease,
       digests: prefixDigests(message.ids, shape.pageSize, crypto.sha256),
-      holding: opened.value,
-      computed: 0,
-      sentPages: new Uint32Array(shape.layers),
-      over: false,
+      layers: shape.layers,
     })
+    this.#jobs.set(identityKey(identity), job)
+    job.verifying = this.#prefixes?.verify(job) ?? 0
+    job.busy += job.verifying
+    if (job.verifying === 0) this.#borrowedStand(job)
+  }
+
+  /** What is cached of the prompt is held before room is made for the rest, so it is never what makes way. */
+  #open({ ids, ticket, ...message }: Prefill): Pick<NewJob, 'borrowed' | 'holding' | 'prefix'> | null {
+    const { pageSize } = this.#options.shape
+    const prefix = this.#prefixes?.describe(ids, ticket.claims) ?? []
+    const borrowed = this.#prefixes?.borrow(prefix, ids.length) ?? []
+    const own = Math.ceil(ids.length / pageSize) - borrowed.length
+    this.#prefixes?.makeRoom(own)
+    const opened = this.#pages.open(
+      identityOf(message),
+      Uint32Array.from({ length: own }, (_, i) => borrowed.length + i),
+    )
+    if (!opened.ok) {
+      this.#prefixes?.giveBack(borrowed)
+      return null
+    }
+    if (borrowed.length > 0) this.#pages.owe(opened.value)
+    this.#prefixes?.looked(ids.length, borrowed.length * pageSize)
+    return { borrowed, holding: opened.value, prefix }
+  }
+
+  /** R8: one borrowed page is, or is not, what was published. Fails closed: a request that met a bad page gets an error. */
+  #verified(id: number, ok: boolean): void {
+    const verified = this.#prefixes?.verified(id) ?? null
+    if (verified === null) return
+    const { job, node } = verified
+    job.busy--
+    job.verifying--
+    if (!ok) this.#integrity(job, 'R8', 'bad_seal', node.view.page)
+    if (job.verifying === 0 && !job.over) this.#borrowedStand(job)
+  }
+
+  #published(id: number, guarded: boolean, seals: readonly Uint8Array[]): void {
+    const node = this.#prefixes?.published(id, seals) ?? null
+    if (node !== null && !guarded) this.#condemn(node, 'R5', 'guard_row', null)
+  }
+
+  #borrowedStand(job: PrefillJob): void {
+    job.computed = job.borrowed.length * this.#options.shape.pageSize
+    for (let layer = 0; layer < this.#options.shape.layers; layer++) this.#advance(job, layer, job.computed)
   }
 
   #abort(identity: Identity): void {
     const job = this.#jobs.get(identityKey(identity))
-    if (job !== undefined) this.#end(job)
+    if (job !== undefined) this.#end(job, 'aborted')
   }
 
   #leaseClosed(lease: Lease): void {
     for (const job of this.#jobs.values())
-      if (job.lease.id === lease.id && job.lease.epoch === lease.epoch) this.#end(job)
+      if (job.lease.id === lease.id && job.lease.epoch === lease.epoch) this.#end(job, 'aborted')
   }
 
   #linkDown(): void {
@@ -169,7 +220,7 @@ export class PrefillMachine implements Prefiller {
   #planPass(): void {
     if (this.#pass !== null) return
     const waiting = [...this.#jobs.values()]
-      .filter((job) => !job.over && remainingRows(job) > 0)
+      .filter((job) => !job.over && job.verifying === 0 && remainingRows(job) > 0)
       .map((job) => ({ job, remaining: remainingRows(job), arrival: job.arrival }))
     const entries: PassEntry<PrefillJob>[] = []
     for (const {
@@ -179,10 +230,13 @@ export class PrefillMachine implements Prefiller {
       const plan = chunkPlan(job, rows, this.#options.shape.pageSize)
       const fault = this.#checkChunk(job, rows)
       if (fault !== null) this.#integrity(job, 'R5', fault.code, fault.details.page)
-      else entries.push({ plan, grants: job.holding.grants.slice(0, plan.table.pages.length), of: job })
+      else entries.push({ plan, grants: job.handles.slice(0, plan.table.pages.length), of: job })
     }
     if (entries.length === 0) return
-    for (const { grants } of entries) this.#pages.hold(grants, 'step')
+    for (const { grants, of: job } of entries) {
+      job.busy++
+      this.#pages.hold(grants, 'step')
+    }
     this.#pass = { plan: { id: this.#nextPlan++, sequences: entries.map((entry) => entry.plan) }, entries }
     this.#effects.push({ kind: 'forward', plan: this.#pass.plan })
   }
@@ -191,11 +245,12 @@ export class PrefillMachine implements Prefiller {
   #checkChunk(job: PrefillJob, rows: number): LedgerFault | null {
     const { pageSize } = this.#options.shape
     const until = job.computed + rows
-    let fault = this.#pages.checkRead(job.holding.table, job.computed)
+    let fault = this.#pages.checkRead(job.table, job.computed)
     for (let page = Math.floor(job.computed / pageSize); fault === null && page * pageSize < until; page++) {
       const from = Math.max(job.computed - page * pageSize, 0)
       const end = Math.min(pageSize, until - page * pageSize)
-      fault = this.#pages.checkWrite(job.holding.grants[page]!, from, end - from)
+      // Chunks begin behind the borrowed pages, which are full.
+      fault = this.#pages.checkWrite(job.holding.grants[page - job.borrowed.length]!, from, end - from)
     }
     return fault
   }
@@ -223,7 +278,10 @@ export class PrefillMachine implements Prefiller {
     for (const [i, entry] of pass.entries.entries()) {
       if (!entry.of.over) this.#chunkDone(entry, resultFor(entry.plan, result.results[i], fences.identity))
     }
-    for (const { grants } of pass.entries) this.#pages.release(grants, 'step')
+    for (const { grants, of: job } of pass.entries) {
+      job.busy--
+      this.#pages.release(grants, 'step')
+    }
     this.#pages.passed()
   }
 
@@ -241,8 +299,9 @@ export class PrefillMachine implements Prefiller {
     job.computed = standing
     if (job.over || remainingRows(job) > 0) return
     this.#outbox.manifest(job)
-    this.#send({ kind: 'prefilled', ...identityOf(job) })
-    this.#end(job)
+    const cachedTokens = job.borrowed.length * this.#options.shape.pageSize
+    this.#send({ kind: 'prefilled', ...identityOf(job), cachedTokens })
+    this.#end(job, 'complete')
   }
 
   #advance(job: PrefillJob, layer: number, rows: number): void {
@@ -251,26 +310,61 @@ export class PrefillMachine implements Prefiller {
   }
 
   #swept(fault: { readonly page: number; readonly layer: number } | null): void {
-    const holding = fault === null ? undefined : this.#pages.holderOf(fault.page)
+    if (fault === null) return
+    const holding = this.#pages.holderOf(fault.page)
     const job = holding === undefined ? undefined : this.#jobs.get(identityKey(holding.identity))
-    if (job !== undefined && fault !== null) this.#integrity(job, 'R5', 'guard_row', fault.page)
+    const node = this.#prefixes?.nodeAt(fault.page)
+    if (job !== undefined) this.#integrity(job, 'R5', 'guard_row', fault.page)
+    else if (node !== undefined) this.#condemn(node, 'R5', 'guard_row', null)
   }
 
   #integrity(job: PrefillJob, rule: string, fault: string, page: number | null): void {
-    this.#pages.integrityFault(job.holding, rule, fault, page)
+    const node = job.borrowed.find((one) => one.view.page === page)
+    if (node === undefined) this.#pages.integrityFault(job.holding, rule, fault, page)
+    else this.#condemn(node, rule, fault, job)
     this.#fail(job, 'kv_integrity', `${rule} ${fault}${page === null ? '' : ` page ${page}`}`)
   }
 
   #fail(job: PrefillJob, code: FailureCode, detail: string): void {
     if (job.over) return
     this.#send({ kind: 'failed', ...identityOf(job), code, detail })
-    this.#end(job)
+    this.#end(job, 'aborted')
   }
 
-  /** Nothing new begins for this request. What is under way runs out, and its pages drain until then. */
-  #end(job: PrefillJob): void {
+  /** A published page is bad: nobody finds it any more, and whoever has begun to read it ends with an error. */
+  #condemn(node: PrefixNode, rule: string, fault: string, finder: PrefillJob | null): void {
+    const { page, owner } = node.view
+    const requestId = finder?.requestId ?? ''
+    this.#pages.telemetry({ kind: 'integrity_fault', role: 'prefill', rule, fault, page, owner, requestId })
+    this.#prefixes?.condemn(node, fault, finder?.holding ?? null)
+    for (const job of this.#jobs.values()) {
+      if (!job.borrowed.includes(node)) continue
+      if (job.over) this.#end(job, 'aborted')
+      else this.#fail(job, 'kv_integrity', `${rule} ${fault} page ${page}`)
+    }
+  }
+
+  /**
+   * Nothing new begins for this request. What is under way runs out, and its pages drain until then; those that may be
+   * published wait for it (R11). One that was complete and is aborted after all publishes nothing any more.
+   */
+  #end(job: PrefillJob, ending: PrefillJob['ending']): void {
     job.over = true
-    this.#pages.close(job.holding)
+    job.ending = ending
+    this.#pages.close(job.holding, job.cleared ? undefined : this.#prefixes?.candidates(job))
+  }
+
+  /** Nothing can touch the pages of these any more: what may be is published, the rest and what was borrowed given back. */
+  #clearEnded(): void {
+    if (this.#prefixes === null) return
+    for (const job of this.#jobs.values()) {
+      if (!job.over || job.cleared || job.busy > 0) continue
+      job.cleared = true
+      this.#prefixes.publish(job)
+      this.#pages.close(job.holding)
+      this.#prefixes.giveBack(job.borrowed)
+      if (job.borrowed.length > 0) this.#pages.settleOne(job.holding)
+    }
   }
 
   #violation(reason: string): void {

@@ -1,4 +1,4 @@
-import type { LedgerFault, PageGrant } from '../../kv/index.ts'
+import type { LedgerFault, PageHandle } from '../../kv/index.ts'
 import type { SendManifestEffect, SendPageEffect } from '../effects.ts'
 import { identityKey, identityOf } from '../identity.ts'
 import type { PrefillOptions } from '../options.ts'
@@ -10,7 +10,7 @@ export class Outbox {
   readonly #options: PrefillOptions
   readonly #pages: WorkerPages
   readonly #emit: (effect: SendPageEffect | SendManifestEffect) => void
-  readonly #sends = new Map<number, PageGrant>()
+  readonly #sends = new Map<number, { readonly job: PrefillJob; readonly handle: PageHandle }>()
   #nextId = 1
 
   constructor(
@@ -27,13 +27,15 @@ export class Outbox {
   advance(job: PrefillJob, layer: number, rows: number): LedgerFault | null {
     const { pageSize } = this.#options.shape
     for (let ordinal = job.sentPages[layer]!; ordinal * pageSize < rows; ordinal++) {
-      const grant = job.holding.grants[ordinal]!
-      const standing = this.#pages.filled(grant, layer)
+      const handle = job.handles[ordinal]!
+      const standing = this.#pages.filled(handle, layer)
       const upTo = Math.min(pageSize, rows - ordinal * pageSize)
-      const fault = upTo > standing ? this.#pages.fill(grant, layer, standing, upTo - standing) : null
+      // A borrowed page stands already, and takes no rows.
+      const fills = handle.access === 'write' && upTo > standing
+      const fault = fills ? this.#pages.fill(handle, layer, standing, upTo - standing) : null
       if (fault !== null) return fault
       if (upTo < promptRowsOf(job.ids.length, ordinal, pageSize)) return null
-      this.#sendPage(job, grant, layer, ordinal, upTo)
+      this.#sendPage(job, handle, layer, ordinal, upTo)
     }
     return null
   }
@@ -45,7 +47,7 @@ export class Outbox {
         kind: 'manifest',
         ...identityOf(job),
         lease: job.lease,
-        pages: job.holding.grants.length,
+        pages: job.handles.length,
         rows: job.computed,
         layers: this.#options.shape.layers,
         tokenDigest: job.claims.tokenDigest,
@@ -55,10 +57,11 @@ export class Outbox {
 
   /** The bytes are out of the pool. */
   sent(id: number): void {
-    const grant = this.#sends.get(id)
-    if (grant === undefined) return
+    const send = this.#sends.get(id)
+    if (send === undefined) return
     this.#sends.delete(id)
-    this.#pages.release([grant], 'reader')
+    send.job.busy--
+    this.#pages.release([send.handle], 'reader')
   }
 
   /** The socket is gone, so no send reads the pool any more: that is the proof that frees its pages (R6). */
@@ -66,17 +69,18 @@ export class Outbox {
     for (const id of [...this.#sends.keys()]) this.sent(id)
   }
 
-  #sendPage(job: PrefillJob, grant: PageGrant, layer: number, ordinal: number, rows: number): void {
+  #sendPage(job: PrefillJob, handle: PageHandle, layer: number, ordinal: number, rows: number): void {
     const { fences, crypto } = this.#options
     const id = this.#nextId++
     job.sentPages[layer] = ordinal + 1
-    this.#sends.set(id, grant)
-    this.#pages.hold([grant], 'reader')
+    job.busy++
+    this.#sends.set(id, { job, handle })
+    this.#pages.hold([handle], 'reader')
     const lineage = { namespace: identityKey(job), tokenDigest: job.digests[ordinal]!, layer, ordinal, rows }
     this.#emit({
       kind: 'send_page',
       id,
-      page: grant.page,
+      page: handle.page,
       frame: { kind: 'page', ...identityOf(job), lease: job.lease, layer, ordinal, rows },
       lineageKey: fences.seals.key(lineage, crypto.sha256),
     })

@@ -18,6 +18,8 @@ export interface Entry {
   ticket: Ticket | null
   /** Prefill has sent everything: losing it does no harm any more. */
   prefilled: boolean
+  /** Every sequence has ended; `done` waits for prefill's last word, which says what of the prompt was cached. */
+  concluding: boolean
 }
 
 export const newEntry = (request: EngineRequest, now: number): Entry => ({
@@ -29,6 +31,7 @@ export const newEntry = (request: EngineRequest, now: number): Entry => ({
   waitingSince: now,
   ticket: null,
   prefilled: false,
+  concluding: false,
 })
 
 export const entryIdentity = (entry: Entry): Identity => ({

@@ -47,7 +47,7 @@ const lease = { id: 1, epoch: DECODE }
 const arm = ({ step, decode, prefill }: ReturnType<typeof started>, requestId: string): void => {
   step({ kind: 'submit', request: requestFor(requestId) })
   decode({ kind: 'reserved', ...named(requestId), lease })
-  prefill({ kind: 'prefilled', ...named(requestId) })
+  prefill({ kind: 'prefilled', ...named(requestId), cachedTokens: 0 })
   decode({ kind: 'armed', ...named(requestId) })
 }
 
@@ -61,7 +61,7 @@ describe('a request', () => {
       lease,
       ticket: { claims: { requestId: 'r', attempt: 1, tenant: 'a' } },
     })
-    prefill({ kind: 'prefilled', ...named('r') })
+    prefill({ kind: 'prefilled', ...named('r'), cachedTokens: 0 })
     expect(delivered(decode({ kind: 'armed', ...named('r') }))).toEqual(['started'])
     expect(delivered(decode(token('r', 0)))).toEqual(['token'])
     const finished = decode({ kind: 'finished', ...named('r'), sequence: 0, reason: 'length' })
@@ -73,7 +73,7 @@ describe('a request', () => {
     const { step, decode, prefill } = started()
     step({ kind: 'submit', request: requestFor('r', { n: 2 }) })
     decode({ kind: 'reserved', ...named('r'), lease })
-    prefill({ kind: 'prefilled', ...named('r') })
+    prefill({ kind: 'prefilled', ...named('r'), cachedTokens: 0 })
     decode({ kind: 'armed', ...named('r') })
     expect(toDecode(step({ kind: 'finish_sequence', requestId: 'r', sequence: 1 }))).toEqual(['finish_sequence r/1'])
     expect(delivered(decode(token('r', 0, 1, 1)))).toEqual([])

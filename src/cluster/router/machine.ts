@@ -100,7 +100,7 @@ export class RouterMachine implements Router {
     const sequence = entry?.sequences[index]
     if (entry === undefined || sequence === undefined || sequence.finished) return
     sequence.finished = true
-    if (entry.sequences.every((one) => one.finished)) this.#end(entry, { kind: 'done' })
+    if (entry.sequences.every((one) => one.finished)) this.#conclude(entry)
     else this.#workers.toDecode({ kind: 'finish_sequence', ...entryIdentity(entry), sequence: index })
   }
 
@@ -166,7 +166,7 @@ export class RouterMachine implements Router {
     if (message.kind === 'released' || message.kind === 'declined') this.#workers.giveBack('prefill', message)
     const entry = this.#named(message)
     if (entry === undefined) return
-    if (message.kind === 'prefilled') entry.prefilled = true
+    if (message.kind === 'prefilled') this.#prefilled(entry, message.cachedTokens)
     else if (message.kind === 'declined') this.#declined(entry, message.code)
     // Once everything was sent, decode judges what arrived.
     else if (message.kind === 'failed' && entry.phase === 'prefilling' && !entry.prefilled)
@@ -179,6 +179,22 @@ export class RouterMachine implements Router {
     entry.phase = 'prefilling'
     const { ids } = entry.request
     this.#workers.toPrefill({ kind: 'prefill', ...entryIdentity(entry), ticket, ids, lease })
+  }
+
+  #prefilled(entry: Entry, cachedTokens: number): void {
+    if (entry.prefilled) return
+    entry.prefilled = true
+    if (cachedTokens > 0) this.#deliver(entry.request.requestId, { kind: 'cached', tokens: cachedTokens })
+    if (entry.concluding) this.#end(entry, { kind: 'done' })
+  }
+
+  /**
+   * All sequences have ended. Prefill said its last word before decode could begin, but on another line, where it may still be
+   * under way; the answer waits for it, unless that line is gone, and with it the word.
+   */
+  #conclude(entry: Entry): void {
+    if (entry.phase !== 'running' || entry.prefilled) this.#end(entry, { kind: 'done' })
+    else entry.concluding = true
   }
 
   #declined(entry: Entry, code: 'no_room' | 'bad_ticket' | 'wrong_shape'): void {
@@ -209,7 +225,7 @@ export class RouterMachine implements Router {
       sequence: message.sequence,
       reason: message.reason,
     })
-    if (entry.sequences.every((one) => one.finished)) this.#end(entry, { kind: 'done' })
+    if (entry.sequences.every((one) => one.finished)) this.#conclude(entry)
   }
 
   #failed(entry: Entry, code: Failure): void {
@@ -246,6 +262,12 @@ export class RouterMachine implements Router {
       event: { kind: 'worker_down', role, model: this.#options.model, epoch, reason },
     })
     for (const entry of [...this.#entries.values()]) {
+      // Of one that runs prefill has nothing more to say than what was cached, which then stays unsaid.
+      if (role === 'prefill' && entry.phase === 'running') entry.prefilled = true
+      if (entry.concluding) {
+        this.#end(entry, { kind: 'done' })
+        continue
+      }
       const hit = entry.phase !== 'queued' && (role === 'decode' || (entry.phase !== 'running' && !entry.prefilled))
       if (hit) this.#failed(entry, 'worker_lost')
     }

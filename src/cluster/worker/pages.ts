@@ -3,8 +3,11 @@ import type {
   HolderKind,
   LedgerFault,
   LedgerResult,
+  OwnerId,
   PageGrant,
+  PageHandle,
   PageTable,
+  PageView,
   PoolCounts,
 } from '../../kv/index.ts'
 import { PageLedger, pageTable } from '../../kv/index.ts'
@@ -17,16 +20,19 @@ import type { PoolUse } from '../port.ts'
 /** The pages of one request on one worker, from reservation until the last of them is home. */
 export interface Holding {
   readonly identity: Identity
+  readonly owner: OwnerId
   readonly grants: readonly PageGrant[]
   /** All pages in the contract's order. */
   readonly table: PageTable
-  /** Pages that are not home yet. */
+  /** Pages that are not home yet, and whatever else it owes, see `owe`. */
   away: number
-  /** The lease has been released; nothing new begins on these pages. */
-  closed: boolean
+  /** Pages whose lease stands. */
+  leased: readonly PageGrant[]
 }
 
 type PageEffect = ClaimEffect | RetireEffect | ScrubEffect | SweepEffect | TelemetryEffect
+
+const NONE: ReadonlySet<PageGrant> = new Set()
 
 /**
  * The ledger together with the effects that keep memory in step with it: claims stamp tags, homecomings clear them, suspect
@@ -38,10 +44,10 @@ export class WorkerPages {
   readonly #ledger: PageLedger
   readonly #emit: (effect: PageEffect) => void
   readonly #byOwner = new Map<number, Holding>()
-  readonly #scrubbing = new Map<number, readonly PageGrant[]>()
+  readonly #scrubbing = new Map<number, readonly PageHandle[]>()
   #homecomings: number[] = []
   #settled: Holding[] = []
-  #idle: PageGrant[] = []
+  #idle: PageHandle[] = []
   #nextId = 1
   #passes = 0
 
@@ -59,7 +65,8 @@ export class WorkerPages {
     const reserved = this.#ledger.reserve(ordinals.length)
     if (!reserved.ok) return reserved
     const { owner, grants } = reserved.value
-    const holding: Holding = { identity, grants, table: pageTable(grants), away: grants.length, closed: false }
+    const table = pageTable(grants)
+    const holding: Holding = { identity, owner, grants, table, away: grants.length, leased: grants }
     this.#byOwner.set(owner, holding)
     this.#emit({ kind: 'claim', ...holding.table, ordinals })
     return { ok: true, value: holding }
@@ -73,7 +80,7 @@ export class WorkerPages {
     return this.#ledger.fillAll(grant, from, rows) ?? this.#sealIfFull(grant)
   }
 
-  filled(grant: PageGrant, layer: number): number {
+  filled(grant: PageHandle, layer: number): number {
     return this.#ledger.filled(grant, layer)
   }
 
@@ -85,11 +92,11 @@ export class WorkerPages {
     return this.#ledger.checkWrite(grant, from, rows)
   }
 
-  hold(grants: readonly PageGrant[], kind: Exclude<HolderKind, 'lease'>): void {
+  hold(grants: readonly PageHandle[], kind: Exclude<HolderKind, 'lease'>): void {
     for (const grant of grants) this.#report(this.#ledger.hold(grant, kind))
   }
 
-  release(grants: readonly PageGrant[], kind: HolderKind): void {
+  release(grants: readonly PageHandle[], kind: HolderKind): void {
     // Backwards, so that the free list (a stack) hands the same pages out in the same order.
     for (let i = grants.length - 1; i >= 0; i--) {
       const departed = this.#ledger.release(grants[i]!, kind)
@@ -98,11 +105,71 @@ export class WorkerPages {
     }
   }
 
-  /** Releases the lease on every page. Pages that somebody still holds drain; the rest is home at once. */
-  close(holding: Holding): void {
-    if (holding.closed) return
-    holding.closed = true
-    this.release(holding.grants, 'lease')
+  /** Releases the lease on every page but those kept. Pages that somebody still holds drain; the rest is home at once. */
+  close(holding: Holding, kept: ReadonlySet<PageGrant> = NONE): void {
+    const leaving = holding.leased.filter((grant) => !kept.has(grant))
+    if (leaving.length === 0) return
+    holding.leased = holding.leased.filter((grant) => kept.has(grant))
+    this.release(leaving, 'lease')
+  }
+
+  /**
+   * A full page leaves its request for an owner of its own, with its rows; memory must follow (`publish_page`). Null, and
+   * reported, where the ledger refuses.
+   */
+  transfer(holding: Holding, grant: PageGrant): PageView | null {
+    const transferred = this.#ledger.transfer(grant)
+    if (!transferred.ok) {
+      this.#report(transferred.fault)
+      return null
+    }
+    holding.leased = holding.leased.filter((one) => one !== grant)
+    return transferred.value
+  }
+
+  /** One thing more must be settled before the request's pages count as home. */
+  owe(holding: Holding): void {
+    holding.away++
+  }
+
+  settleOne(holding: Holding): void {
+    if (--holding.away > 0) return
+    this.#byOwner.delete(holding.owner)
+    this.#settled.push(holding)
+  }
+
+  /** Nobody but the lease may touch the page. */
+  isIdle(handle: PageHandle): boolean {
+    return this.#ledger.isIdle(handle)
+  }
+
+  isSealed(handle: PageHandle): boolean {
+    return this.#ledger.isSealed(handle)
+  }
+
+  /** Rows that stand in every layer. */
+  rows(handle: PageHandle): number {
+    return this.#ledger.rows(handle)
+  }
+
+  ownerOf(page: number): OwnerId {
+    return this.#ledger.ownerOf(page)
+  }
+
+  /** A page of the prefix index is suspect. It waits for the scrub on the account of `blamed`, the request that found it. */
+  quarantinePublished(view: PageView, reason: string, blamed: Holding | null): void {
+    const refused = this.#ledger.quarantine(view)
+    if (refused !== null) {
+      this.#report(refused)
+      return
+    }
+    const { page, owner } = view
+    this.telemetry({ kind: 'page_quarantined', role: this.#role, page, owner, reason })
+    if (blamed !== null && blamed.away > 0) {
+      this.owe(blamed)
+      this.#byOwner.set(owner, blamed)
+    }
+    this.release([view], 'lease')
   }
 
   /**
@@ -111,7 +178,7 @@ export class WorkerPages {
    */
   integrityFault(holding: Holding, rule: string, fault: string, page: number | null): void {
     const { requestId } = holding.identity
-    const owner = holding.grants[0]?.owner ?? 0
+    const owner = holding.owner
     this.telemetry({ kind: 'integrity_fault', role: this.#role, rule, fault, page: page ?? -1, owner, requestId })
     const grant = holding.grants.find((one) => one.page === page)
     if (grant === undefined || this.#ledger.isQuarantined(grant)) return
@@ -144,10 +211,9 @@ export class WorkerPages {
     if (table.pages.length > 0) this.#emit({ kind: 'sweep', id: this.#nextId++, table })
   }
 
-  /** Whose page this is; undefined if it is home. */
+  /** Whose page this is; undefined if it is home, or published. */
   holderOf(page: number): Holding | undefined {
-    for (const holding of this.#byOwner.values()) if (holding.table.pages.includes(page)) return holding
-    return undefined
+    return this.#byOwner.get(this.#ledger.ownerOf(page))
   }
 
   telemetry(event: TelemetryEvent): void {
@@ -185,7 +251,7 @@ export class WorkerPages {
     return this.#ledger.rows(grant) === pageSize ? this.#ledger.seal(grant, pageSize) : null
   }
 
-  #depart(grant: PageGrant, departure: Departure): void {
+  #depart(grant: PageHandle, departure: Departure): void {
     if (departure === 'idle') this.#idle.push(grant)
     if (departure !== 'home') return
     this.#homecomings.push(grant.page)
@@ -194,9 +260,9 @@ export class WorkerPages {
 
   #settle(owner: number): void {
     const holding = this.#byOwner.get(owner)
-    if (holding === undefined || --holding.away > 0) return
-    this.#byOwner.delete(owner)
-    this.#settled.push(holding)
+    if (holding === undefined) return
+    if (owner !== holding.owner) this.#byOwner.delete(owner)
+    this.settleOne(holding)
   }
 
   #flushHomecomings(): void {

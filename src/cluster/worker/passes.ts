@@ -1,4 +1,4 @@
-import type { PageGrant } from '../../kv/index.ts'
+import type { PageHandle } from '../../kv/index.ts'
 import type { ForwardPlan, SequencePlan, SequenceResult } from '../../model/index.ts'
 import type { IdentityFence, SequenceIdentity } from '../fences.ts'
 import { identityOf } from '../identity.ts'
@@ -7,7 +7,7 @@ import type { Identity } from '../messages.ts'
 /** One sequence of the pass in flight, with the pages that the pass holds and whom it is for. */
 export interface PassEntry<T> {
   readonly plan: SequencePlan
-  readonly grants: readonly PageGrant[]
+  readonly grants: readonly PageHandle[]
   readonly of: T
 }
 

@@ -89,7 +89,7 @@ describe("a request's life", () => {
     expect(effects.map(({ kind }) => kind)).toEqual(['submit', 'begin', 'text', 'text', 'finish', 'end'])
     expect(effects.at(-1)).toEqual({
       kind: 'end',
-      ending: { kind: 'complete', usage: { promptTokens: 10, completionTokens: 3 } },
+      ending: { kind: 'complete', usage: { promptTokens: 10, cachedTokens: 0, completionTokens: 3 } },
     })
   })
 
@@ -128,7 +128,7 @@ describe('endings (R12)', () => {
     const exchange = started()
     expect(run(exchange, token(65, 0), { kind: 'client_gone' }, { kind: 'client_gone' }).slice(-2)).toEqual([
       { kind: 'abort' },
-      { kind: 'end', ending: { kind: 'abandoned', usage: { promptTokens: 10, completionTokens: 1 } } },
+      { kind: 'end', ending: { kind: 'abandoned', usage: { promptTokens: 10, cachedTokens: 0, completionTokens: 1 } } },
     ])
     expect(run(exchange, token(66, 1), done, failed)).toEqual([])
   })
@@ -205,7 +205,7 @@ describe('text', () => {
       { kind: 'begin' },
       { kind: 'finish', sequence: 0, reason: 'stop' },
       { kind: 'finish_sequence', sequence: 0 },
-      { kind: 'end', ending: { kind: 'complete', usage: { promptTokens: 10, completionTokens: 7 } } },
+      { kind: 'end', ending: { kind: 'complete', usage: { promptTokens: 10, cachedTokens: 0, completionTokens: 7 } } },
     ])
   })
 

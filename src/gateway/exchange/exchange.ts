@@ -25,9 +25,11 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
   let state: ExchangeState = 'received'
   let contract: Contract | null = null
   let sequences: readonly Sequence[] = []
+  let cachedTokens = 0
 
   const usage = (): Usage => ({
     promptTokens: contract?.promptTokens ?? 0,
+    cachedTokens,
     completionTokens: sequences.reduce((sum, sequence) => sum + sequence.count(), 0),
   })
 
@@ -84,6 +86,11 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
     switch (event.kind) {
       case 'queued':
       case 'started':
+        return []
+      case 'cached':
+        // More than the prompt has would be an engine that contradicts itself.
+        if (event.tokens > (contract?.promptTokens ?? 0)) return broken()
+        cachedTokens = event.tokens
         return []
       case 'token':
         return onToken(event)

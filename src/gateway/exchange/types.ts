@@ -30,6 +30,8 @@ export type FinishReason = 'stop' | 'length'
 
 export interface Usage {
   readonly promptTokens: number
+  /** Of those, how many the engine had computed before and reused. */
+  readonly cachedTokens: number
   /** Over all sequences; tokens that a stop string cut off count, tokens made after it was found do not. */
   readonly completionTokens: number
 }

@@ -133,6 +133,11 @@ export class SimCluster {
     })
   }
 
+  /** What prefill still has cached is given up. */
+  flushPrefixes(): void {
+    this.#prefill.node.flush()
+  }
+
   /** Workers that are up, audited, with their counts. */
   living(): { readonly life: Life; readonly counts: SimCounts }[] {
     const living = [this.#prefill.node, this.#decode.node].filter((node) => node.alive)

@@ -1,5 +1,5 @@
 import type { Ticket } from '../../admission/index.ts'
-import type { Fences } from '../../cluster/index.ts'
+import type { Fences, PrefixCacheOptions } from '../../cluster/index.ts'
 import type { Checker } from './checkers/index.ts'
 import type { Coverage, Stage } from './coverage.ts'
 import type { FaultName, FaultProfile } from './faults.ts'
@@ -20,6 +20,8 @@ export interface SimSettings {
   readonly queuePlaces: number
   readonly queueTimeoutMs: number
   readonly requests: number
+  /** Null: off. */
+  readonly prefixCache: PrefixCacheOptions | null
 }
 
 type Hook = Exclude<keyof Checker, 'name'>
@@ -104,8 +106,10 @@ export class SimContext {
     const key = `${requestId}/${attempt}`
     const known = this.#writers.get(key)
     if (known !== undefined) return known
-    this.#writers.set(key, this.#writers.size + 1)
-    return this.#writers.size
+    const writer = this.#writers.size + 1
+    this.#writers.set(key, writer)
+    this.tell('numbered', (checker) => checker.numbered(writer, requestId))
+    return writer
   }
 
   /** One event and what a machine answered, for the digest. */

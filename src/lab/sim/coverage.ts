@@ -26,11 +26,11 @@ const EVENTS = [
   ...under('router.from_decode', ['hello', 'channel', 'reserved', 'declined', 'armed', 'token', 'finished', 'failed']),
   'router.from_decode.released',
   ...under('prefill', [...WORKER_EVENTS, 'message.prefill', 'message.abort', 'peer.lease_closed']),
-  ...under('prefill', ['layer_done', 'page_sent']),
+  ...under('prefill', ['layer_done', 'page_sent', 'page_published', 'page_verified', 'flush_prefixes']),
   ...under('decode', [...WORKER_EVENTS, 'message.reserve', 'message.abort', 'message.finish_sequence', 'page_frame']),
   ...under('decode', ['manifest', 'placed.ok', 'placed.bad_seal', 'copied']),
   ...under('exchange', ['verdict.admitted', 'verdict.refused', 'cleared', 'held_back', 'client_gone']),
-  ...under('exchange.engine', ['queued', 'started', 'token', 'sequence_finished', 'done', 'failed']),
+  ...under('exchange.engine', ['queued', 'started', 'cached', 'token', 'sequence_finished', 'done', 'failed']),
 ]
 
 const pair = (from: string, to: string): string => `${from} → ${to}`

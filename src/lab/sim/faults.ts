@@ -42,6 +42,8 @@ export interface FaultProfile {
   readonly placeholder: number
   /** Per placing, send or copy: it takes long. */
   readonly slowCopy: number
+  /** Per cached page that is taken up again: a bit of it is no longer what it was. */
+  readonly rottenPage: number
   /** Per message between router and workers: it comes again, later; a worker's word is heard twice; it is held up. */
   readonly replayedMessage: number
   readonly echoedMessage: number
@@ -79,6 +81,7 @@ const HIGHEST: FaultProfile = {
   mixedUpIds: 0.05,
   placeholder: 0.05,
   slowCopy: 0.2,
+  rottenPage: 0.1,
   replayedMessage: 0.03,
   echoedMessage: 0.02,
   lateMessage: 0.03,

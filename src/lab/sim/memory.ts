@@ -1,5 +1,7 @@
+import type { PageTag } from '../../cluster/index.ts'
 import type { PoolShape } from '../../kv/index.ts'
 import { mix } from './hash.ts'
+import type { Oracle } from './oracle.ts'
 
 /** Rows of one layer of a page on the wire: values, and who wrote them (which only checkers look at). */
 export interface RowBytes {
@@ -50,6 +52,23 @@ export class SimMemory {
       this.spoiled[page] = 0
       for (let layer = 0; layer < this.shape.layers; layer++) this.markFilled(page, layer, 0)
     }
+  }
+
+  hasTag(page: number, { owner, generation }: PageTag): boolean {
+    return this.owner[page] === owner && this.generation[page] === generation
+  }
+
+  /** A page changes hands with its rows; its guard rows are written anew. */
+  retag(page: number, { owner, generation }: PageTag): void {
+    this.owner[page] = owner
+    this.generation[page] = generation
+    this.spoiled[page] = 0
+  }
+
+  /** One bit of one row of a page that nobody may write any more. */
+  rot(page: number, oracle: Oracle): void {
+    const rows = this.shape.layers * this.shape.pageSize
+    this.rows[this.at(page, 0) + oracle.choose('which row rots', rows)]! ^= 1 << oracle.choose('which bit', 32)
   }
 
   /** Rows stay as they are: what nobody may read is there to be read if a fence fails. */

@@ -25,8 +25,8 @@ export const drawToken = (state: number, { params, sequence, index }: SampleRequ
   return { token: draw % VOCAB, logprob: params.topLogprobs === null ? null : -(state % 1000) / 100, top: [] }
 }
 
-/** Tells whoever watches that a row was read by a sequence that had passed all checks. */
-export type ReadWatcher = (reader: number, writer: number, fresh: boolean, page: number) => void
+/** Tells whoever watches that the row of a position was read by a sequence that had passed all checks. */
+export type ReadWatcher = (reader: number, writer: number, fresh: boolean, page: number, position: number) => void
 
 /**
  * One pass over the same page tables that the kernel would read, layer by layer, so that whatever happens meanwhile happens
@@ -101,7 +101,8 @@ export class ForwardRun {
       const visible = Math.min(pageSize, rows - ordinal * pageSize)
       for (let row = at; row < at + visible; row++) {
         hash = mix(hash, memory.rows[row]!)
-        this.#watch(reader, memory.writers[row]!, memory.claims[row] === memory.claimed[page], page)
+        const position = ordinal * pageSize + row - at
+        this.#watch(reader, memory.writers[row]!, memory.claims[row] === memory.claimed[page], page, position)
       }
     }
     return hash

@@ -57,6 +57,7 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
       ...workerOptions(context, epoch, pages),
       chunkRows,
       layerBudgetSeconds: 0.002,
+      ...(context.settings.prefixCache === null ? {} : { prefixCache: context.settings.prefixCache }),
     })
     super(context, { role: 'prefill', epoch, pages }, machine)
     this.#wires = wires
@@ -64,6 +65,8 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
 
   message(message: RouterToPrefill): void {
     this.claimed = false
+    if (message.kind === 'abort')
+      this.context.tell('givenUp', (checker) => checker.givenUp(this.life, message.requestId, message.attempt))
     this.stepNow({ kind: 'message', message })
     if (message.kind === 'prefill' && this.claimed) {
       const { requestId, attempt, ids, ticket } = message
@@ -91,9 +94,13 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
 
   protected override execute(effect: PrefillEffect): void {
     switch (effect.kind) {
-      case 'send':
-        this.#wires.toRouter(effect.message)
+      case 'send': {
+        const { message } = effect
+        if (message.kind === 'prefilled')
+          this.context.tell('committed', (checker) => checker.committed(this.life, message.requestId, message.attempt))
+        this.#wires.toRouter(message)
         break
+      }
       case 'forward':
         this.forward(effect.plan, (layer) => this.stepNow({ kind: 'layer_done', planId: effect.plan.id, layer }))
         break
@@ -107,9 +114,40 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
         })
         break
       }
+      case 'publish_page':
+        this.#publish(effect)
+        break
+      case 'verify_page':
+        this.copy([effect.page], () => {
+          if (this.context.strikes('rottenPage')) this.memory.rot(effect.page, this.context.oracle)
+          const ok = this.#sealsOf(effect.page, effect.rows, effect.lineageKeys).every((seal, layer) =>
+            sameBytes(seal, effect.seals[layer]!),
+          )
+          this.stepNow({ kind: 'page_verified', id: effect.id, ok })
+        })
+        break
       default:
         this.common(effect)
     }
+  }
+
+  /** Gives up what is cached, so that every page can be seen to come home. */
+  flush(): void {
+    this.stepNow({ kind: 'flush_prefixes' })
+  }
+
+  /** The tag changes hands at once; the seals take their time. */
+  #publish({ id, page, from, to, rows, lineageKeys }: Extract<PrefillEffect, { kind: 'publish_page' }>): void {
+    const guarded = this.memory.spoiled[page] === 0 && this.memory.hasTag(page, from)
+    this.context.check('publish', (checker) => checker.publish(this.life, page, from.owner, to.owner))
+    this.memory.retag(page, to)
+    this.copy([page], () => {
+      this.stepNow({ kind: 'page_published', id, guarded, seals: this.#sealsOf(page, rows, lineageKeys ?? []) })
+    })
+  }
+
+  #sealsOf(page: number, rows: number, keys: readonly Uint8Array[]): Uint8Array[] {
+    return keys.map((key, layer) => this.memory.seal(page, layer, rows, key))
   }
 
   #sendPage({ id, page, frame, lineageKey }: Extract<PrefillEffect, { kind: 'send_page' }>): void {

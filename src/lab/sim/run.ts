@@ -1,4 +1,4 @@
-import { type Fences, fullFences } from '../../cluster/index.ts'
+import { type Fences, fullFences, type PrefixCacheOptions } from '../../cluster/index.ts'
 import { type CheckerName, checkersFor } from './checkers/index.ts'
 import { Clients } from './clients.ts'
 import { SimCluster } from './cluster.ts'
@@ -68,7 +68,10 @@ export const runOracle = (oracle: Oracle, seed: number, options: SimOptions = {}
     fences: options.fences ?? fullFences(),
     digest: new Digest(),
     coverage: options.coverage ?? new Coverage(),
-    checkers: checkersFor({ layers: settings.layers, faults }, options.checkers),
+    checkers: checkersFor(
+      { layers: settings.layers, faults, publicPrefixes: settings.prefixCache?.publicPrefixes ?? [] },
+      options.checkers,
+    ),
     faults,
   })
   let cluster: SimCluster | null = null
@@ -94,6 +97,7 @@ export const runOracle = (oracle: Oracle, seed: number, options: SimOptions = {}
     lastEvents = context.events
     if (context.events > MOST_EVENTS) context.fail('endings', 'the cluster never comes to rest')
   }
+  if (context.failure === null) theCluster().flushPrefixes()
   context.check('end', (checker) => checker.end(theCluster().living()))
   return {
     seed,
@@ -147,6 +151,18 @@ const drawSettings = (oracle: Oracle, leastRequests: number): SimSettings => {
     queuePlaces: 3 + oracle.choose('queue places', 30),
     queueTimeoutMs: 50 + oracle.choose('queue timeout', 2000),
     requests: leastRequests + oracle.choose('requests', 3),
+    prefixCache: drawPrefixCache(oracle),
+  }
+}
+
+/** In one seed of four there is none; in some, one beginning is everybody's, or a tenant's quota is a few pages. */
+const drawPrefixCache = (oracle: Oracle): PrefixCacheOptions | null => {
+  if (oracle.choose('prefix cache', 4) === 3) return null
+  const isPublic = oracle.choose('public prefix', 3) === 2
+  const quota = oracle.choose('cache quota', 6) * 64
+  return {
+    publicPrefixes: isPublic ? [new Int32Array(2 + oracle.choose('public tokens', 12))] : [],
+    quotaBytes: new Map(quota === 0 ? [] : [['a', quota]]),
   }
 }
 

@@ -129,10 +129,10 @@ export abstract class WorkerNode<
     const { context } = this
     const { sequences } = plan
     const readers = sequences.map((one) => context.writer(one.requestId, one.attempt))
-    const watch = (reader: number, writer: number, fresh: boolean, page: number): void => {
+    const watch = (reader: number, writer: number, fresh: boolean, page: number, position: number): void => {
       const guarded = this.memory.spoiled[page] === 0
       if (fresh && guarded && writer === reader) return
-      context.check('read', (checker) => checker.read(reader, writer, fresh, page, guarded))
+      context.check('read', (checker) => checker.read(reader, writer, fresh, page, guarded, position))
     }
     const run = new ForwardRun(this.#tampered(plan), this.memory, context.fences.kernel, readers, watch)
     const pages = sequences.flatMap((one) => [...one.table.pages])

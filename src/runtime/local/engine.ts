@@ -9,6 +9,7 @@ import {
   type Prefiller,
   PrefillMachine,
   type PrefillToRouter,
+  type PrefixCacheOptions,
   prefillDefaults,
   RouterMachine,
   type RouterToDecode,
@@ -35,6 +36,8 @@ export interface LocalEngineOptions {
   /** A full set as `serve` has it, or a partial one where a test or a demonstration takes fences away. */
   readonly fences: Fences
   readonly telemetry: (event: TelemetryEvent) => void
+  /** Absent: no prefix cache. */
+  readonly prefixCache?: PrefixCacheOptions
   /** Called after every step of either worker that may have changed its pool, from the first on; `use` looks at it now. */
   readonly onStep?: (role: WorkerRole, use: () => PoolUse) => void
   /** Awaited before each forward pass and before each page crosses, so that people can watch. */
@@ -62,6 +65,8 @@ export interface EngineSeams {
 }
 
 export interface LocalEngine extends EnginePort {
+  /** Gives up every cached prefix. */
+  flushPrefixes(): void
   /** Rejects with what broke a forward pass, if one was; every request then failed with `unavailable`. */
   close(): Promise<void>
 }
@@ -98,6 +103,7 @@ export const startLocalEngine = async (options: LocalEngineOptions): Promise<Loc
       ...prefillDefaults,
       ...common,
       ...freeList('prefill'),
+      ...(options.prefixCache === undefined ? {} : { prefixCache: options.prefixCache }),
       epoch: 1,
       shape: shapes.prefill,
     }),
@@ -146,6 +152,7 @@ export const startLocalEngine = async (options: LocalEngineOptions): Promise<Loc
       },
     ],
     submit: (request, sink) => router.submit(request, sink),
+    flushPrefixes: () => prefill.core.flushPrefixes(),
     close: async () => {
       router.close()
       await Promise.all([prefill.pass.close(), decode.pass.close()])

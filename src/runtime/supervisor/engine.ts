@@ -1,7 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { decodeDefaults, type EnginePort, prefillDefaults, routerDefaults } from '../../cluster/index.ts'
+import {
+  decodeDefaults,
+  type EnginePort,
+  type PrefixCacheOptions,
+  prefillDefaults,
+  routerDefaults,
+} from '../../cluster/index.ts'
 import type { Secrets } from '../../host/index.ts'
 import { nodeClock, nodeDigests } from '../../host/node/index.ts'
 import { type DrillResult, type ModelShape, poolShape } from '../../model/index.ts'
@@ -30,6 +36,8 @@ export interface EngineModel {
   readonly queueTimeoutMs?: number
   readonly maxBatch?: number
   readonly chunkRows?: number
+  /** Absent: off. */
+  readonly prefixCache?: PrefixCacheOptions
 }
 
 export interface EngineOptions {
@@ -155,6 +163,7 @@ const createUnit = (
       scrub: model.scrub ?? prefillDefaults.scrub,
       sweepEvery: prefillDefaults.sweepEvery,
       chunkRows: model.chunkRows ?? prefillDefaults.chunkRows,
+      prefixCache: model.prefixCache ?? null,
       layerBudgetSeconds: prefillDefaults.layerBudgetSeconds,
       maxBatch: model.maxBatch ?? decodeDefaults.maxBatch,
       socketPath,

@@ -148,7 +148,7 @@ describe('prefill', () => {
         { kind: 'sweep', id: 2, table },
         { kind: 'scrub', id: 3, pages: one(2) },
         { kind: 'forward', plan: { id: 6, sequences: [] } },
-        { kind: 'send', message: { kind: 'prefilled', requestId: 'r', attempt: 1 } },
+        { kind: 'send', message: { kind: 'prefilled', requestId: 'r', attempt: 1, cachedTokens: 0 } },
       ],
     })
     createPrefillCore(machine, ports()).start()

@@ -1,4 +1,11 @@
-import type { DecodeToRouter, PoolUse, PrefillToRouter, RouterToDecode, RouterToPrefill } from '../../cluster/index.ts'
+import type {
+  DecodeToRouter,
+  PoolUse,
+  PrefillToRouter,
+  PrefixCacheOptions,
+  RouterToDecode,
+  RouterToPrefill,
+} from '../../cluster/index.ts'
 import type { KernelShape } from '../../kernels/index.ts'
 import type { DrillResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
@@ -21,6 +28,8 @@ export interface WorkerInit {
   readonly scrub: 'tags' | 'zero' | 'poison'
   readonly sweepEvery: number
   readonly chunkRows: number
+  /** Null: off. */
+  readonly prefixCache: PrefixCacheOptions | null
   readonly layerBudgetSeconds: number
   readonly maxBatch: number
   /** Unix socket of the transfer channel. */

@@ -1,6 +1,6 @@
 import type { ClaimEffect, RetireEffect, ScrubEffect, SweepEffect, Timed, WorkerEvent } from '../../cluster/index.ts'
 import type { PoolKernels } from '../../kernels/index.ts'
-import { createGuardBook } from './guard-book.ts'
+import { createGuardBook, type GuardBook } from './guard-book.ts'
 
 type PoolEffect = ClaimEffect | RetireEffect | ScrubEffect | SweepEffect
 
@@ -10,8 +10,8 @@ export const createPoolEffects = (
   poolPages: number,
   now: () => number,
   dispatch: (event: Timed & WorkerEvent) => void,
+  guards: GuardBook = createGuardBook(kernels, poolPages),
 ): ((effect: PoolEffect) => void) => {
-  const guards = createGuardBook(kernels, poolPages)
   return (effect) => {
     switch (effect.kind) {
       case 'claim':

@@ -8,9 +8,11 @@ import type {
   RouterToPrefill,
 } from '../../cluster/index.ts'
 import { createDriver } from './driver.ts'
+import { createGuardBook } from './guard-book.ts'
 import { Outbound } from './outbound.ts'
 import { createPoolEffects } from './pool-effects.ts'
 import type { ForwardReports, PageSink, WorkerPorts } from './ports.ts'
+import { createPublishedPages } from './published-pages.ts'
 
 export interface PrefillCore extends ForwardReports {
   start(): void
@@ -19,12 +21,14 @@ export interface PrefillCore extends ForwardReports {
   linkDown(): void
   drained(): void
   leaseClosed(message: DecodeToPrefill): void
+  /** Gives up every cached prefix. */
+  flushPrefixes(): void
   poolUse(): PoolUse
 }
 
 /** Drives a prefill machine: executes its effects exactly in order on the ports. */
 export const createPrefillCore = (machine: Prefiller, ports: WorkerPorts<PrefillToRouter>): PrefillCore => {
-  const { now, kernels } = ports
+  const { now, kernels, digests } = ports
   const execute = (effect: PrefillEffect): void => {
     switch (effect.kind) {
       case 'forward':
@@ -40,12 +44,19 @@ export const createPrefillCore = (machine: Prefiller, ports: WorkerPorts<Prefill
       case 'send_manifest':
         outbound.push(effect)
         return
+      case 'publish_page':
+      case 'verify_page':
+        executeOnPublished(effect)
+        return
       default:
         executeOnPool(effect)
         return
     }
   }
-  const executeOnPool = createPoolEffects(kernels, ports.poolPages, now, (event) => driver.dispatch(event))
+  const guards = createGuardBook(kernels, ports.poolPages)
+  const dispatch = (event: PrefillEvent): void => driver.dispatch(event)
+  const executeOnPool = createPoolEffects(kernels, ports.poolPages, now, dispatch, guards)
+  const executeOnPublished = createPublishedPages(kernels, guards, digests, now, dispatch)
   const driver = createDriver<PrefillEvent, PrefillEffect>(machine, execute, ports.idle)
   const outbound = new Outbound(kernels, ports.pageSize, (id) => driver.dispatch({ kind: 'page_sent', id, now: now() }))
   return {
@@ -63,6 +74,7 @@ export const createPrefillCore = (machine: Prefiller, ports: WorkerPorts<Prefill
     leaseClosed: (message) => driver.dispatch({ kind: 'peer', message, now: now() }),
     layerDone: (planId, layer) => driver.dispatch({ kind: 'layer_done', planId, layer, now: now() }),
     forwardDone: (result, seconds) => driver.dispatch({ kind: 'forward_done', result, seconds, now: now() }),
+    flushPrefixes: () => driver.dispatch({ kind: 'flush_prefixes', now: now() }),
     poolUse: () => machine.poolUse(),
   }
 }

@@ -128,6 +128,7 @@ const startPrefill = async (parts: Parts): Promise<Omit<Worker, 'drill'>> => {
     ...parts.options,
     chunkRows: init.chunkRows,
     layerBudgetSeconds: init.layerBudgetSeconds,
+    ...(init.prefixCache === null ? {} : { prefixCache: init.prefixCache }),
   })
   const outbox = createOutbox({ ...outside, role: init.role, machine, now: outside.clock.now })
   const hello = heldHello(outbox, yieldToDecode)

@@ -25,15 +25,22 @@ export interface Checker {
   /** Tags change hands. */
   claim?(life: Life, pages: Uint32Array, owners: Uint32Array): string | null
   retire?(life: Life, pages: Uint32Array): string | null
+  /** A page changes hands with its rows. */
+  publish?(life: Life, page: number, from: number, to: number): string | null
   /** Bytes of these pages may be read or written from now on, until `touchEnds`. */
   touchBegins?(life: Life, pages: Iterable<number>): string | null
   touchEnds?(life: Life, pages: Iterable<number>): string | null
   /** A row reached the arithmetic. `fresh`: written since its page was last claimed. `guarded`: its page's guard row stands. */
-  read?(reader: number, writer: number, fresh: boolean, page: number, guarded: boolean): string | null
+  read?(reader: number, writer: number, fresh: boolean, page: number, guarded: boolean, position: number): string | null
+  /** Readers and writers are numbers that stand for an attempt of this request. */
+  numbered?(writer: number, requestId: string): void
   /** After every step of a worker. */
   counts?(life: Life, counts: SimCounts): string | null
   /** A worker has taken a request on, with these ids. `genuine`: its ticket is the one that was issued, and in date. */
   accepted?(life: Life, requestId: string, attempt: number, ids: Int32Array, genuine: boolean): string | null
+  /** Prefill says that all of an attempt's rows stand and were sent; it is told that the attempt is over. */
+  committed?(life: Life, requestId: string, attempt: number): void
+  givenUp?(life: Life, requestId: string, attempt: number): void
   /** A request reached the gateway. */
   asked?(
     wanted: Omit<EngineRequest, 'contract'>,

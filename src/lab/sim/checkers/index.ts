@@ -2,6 +2,7 @@ import type { FaultProfile } from '../faults.ts'
 import { boundPrompts } from './admission.ts'
 import { clientAnswers } from './answers.ts'
 import type { Checker } from './checker.ts'
+import { publishedAfterCommit } from './commits.ts'
 import { conservation } from './conservation.ts'
 import { endings } from './endings.ts'
 import { pagesHome } from './home.ts'
@@ -16,13 +17,16 @@ export type { Checker, Life, SimCounts } from './checker.ts'
 interface Surroundings {
   readonly layers: number
   readonly faults: FaultProfile
+  /** What any tenant may read of any other. */
+  readonly publicPrefixes: readonly Int32Array[]
 }
 
 const checkers = {
   owner_uniqueness: ownerUniqueness,
   conservation,
   fenced_reuse: fencedReuse,
-  own_reads: ownReads,
+  own_reads: ({ publicPrefixes }: Surroundings) => ownReads(publicPrefixes),
+  published_after_commit: publishedAfterCommit,
   bound_prompts: boundPrompts,
   endings,
   pages_home: pagesHome,

@@ -16,6 +16,12 @@ export const ownerUniqueness = (): Checker => {
       }
       return null
     },
+    publish: (life, page, from, to) => {
+      const owners = ownersIn(life)
+      const had = owners[page]
+      owners[page] = to
+      return had === from && from !== 0 ? null : `page ${page} passed from owner ${from} to ${to} while ${had} has it`
+    },
     retire: (life, pages) => {
       const owners = ownersIn(life)
       for (const page of pages) {

@@ -13,6 +13,8 @@ export const fencedReuse = (): Checker => {
     name: 'fenced_reuse',
     touchBegins: (life, pages) => add(life, pages, 1),
     touchEnds: (life, pages) => add(life, pages, -1),
+    publish: (life, page) =>
+      touchingIn(life)[page]! > 0 ? `page ${page} is published while it is being touched` : null,
     retire: (life, pages) => {
       const touching = touchingIn(life)
       for (const page of pages) if (touching[page]! > 0) return `page ${page} given up while it is being touched`
