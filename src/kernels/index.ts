@@ -1,5 +1,6 @@
 export type { AttentionSpeed, KernelBenchOptions, KernelSpeeds } from './bench.ts'
 export { benchKernels } from './bench.ts'
+export { benchSeals, type SealBenchOptions, type SealSpeed } from './bench-seal.ts'
 export { createPool } from './create-pool.ts'
 export type { AttentionCrew, CrewOptions } from './crew.ts'
 export { startCrew } from './crew.ts'
