@@ -117,7 +117,7 @@ describe('a page found wrong while several requests run', () => {
 
 describe('a read that slips past every fence', () => {
   /** No rule of ours; only that a sum must be a number. */
-  const noFences: Fences = {
+  const noFences: Omit<Fences, 'key' | 'publish'> = {
     ticket: () => ({ admit: () => ({ kind: 'valid' }) }),
     contract: () => null,
     pages: { owner: () => true, filled: () => true, fencedFree: () => true, conserved: () => true },

@@ -3,7 +3,7 @@ export type Arm = () => Promise<number>
 
 export interface PairOptions {
   readonly pairs: number
-  /** Pairs go on, up to three times `pairs`, until half the interval is at most so many per cent; default 0.25. */
+  /** Pairs go on, up to five times `pairs`, until half the interval is at most so many per cent; default 0.25. */
   readonly precise?: number
   readonly onProgress?: (pairs: number) => void
 }
@@ -20,7 +20,7 @@ export interface Overhead {
 }
 
 const PRECISE = 0.25
-const MOST = 3
+const MOST = 5
 const WARM_UP = 20
 const STEP = 200
 
