@@ -1,7 +1,5 @@
-import { adaptChunkLimit, planChunks } from '../../engine/index.ts'
 import type { LedgerFault, PoolCounts } from '../../kv/index.ts'
 import { type PrefixNode, prefixDigests } from '../../kv/index.ts'
-import type { ForwardResult, SequenceResult } from '../../model/index.ts'
 import type { PrefillEffect } from '../effects.ts'
 import type { PrefillEvent } from '../events.ts'
 import type { TicketGate } from '../fences.ts'
@@ -11,8 +9,8 @@ import type { FailureCode, Identity, Lease, Prefill } from '../messages.ts'
 import type { PrefillOptions } from '../options.ts'
 import type { PoolUse } from '../port.ts'
 import { WorkerPages } from '../worker/pages.ts'
-import { type Pass, type PassEntry, resultFor } from '../worker/passes.ts'
-import { chunkPlan, type NewJob, newJob, type PrefillJob, remainingRows } from './job.ts'
+import { Chunker } from './chunker.ts'
+import { type NewJob, newJob, type PrefillJob } from './job.ts'
 import { Outbox } from './outbox.ts'
 import { PrefixCache } from './prefix-cache.ts'
 
@@ -24,13 +22,11 @@ export class PrefillMachine implements Prefiller {
   readonly #options: PrefillOptions
   readonly #pages: WorkerPages
   readonly #outbox: Outbox
+  readonly #chunker: Chunker
   readonly #prefixes: PrefixCache | null
   readonly #gate: TicketGate
   readonly #jobs = new Map<string, PrefillJob>()
-  #pass: Pass<PrefillJob> | null = null
   #linkUp = false
-  #chunkRows: number
-  #nextPlan = 1
   #arrivals = 0
   #now = 0
   #effects: PrefillEffect[] = []
@@ -45,14 +41,18 @@ export class PrefillMachine implements Prefiller {
     const { prefixCache } = options
     this.#prefixes = prefixCache === undefined ? null : new PrefixCache(options, prefixCache, this.#pages, emit)
     this.#gate = options.fences.ticket('prefill', options.crypto)
-    this.#chunkRows = options.chunkRows
+    this.#chunker = new Chunker(options, this.#pages, emit, {
+      advance: (job, layer, rows) => this.#advance(job, layer, rows),
+      complete: (job) => this.#complete(job),
+      fault: (job, rule, fault, page) => this.#integrity(job, rule, fault, page),
+    })
   }
 
   step(event: PrefillEvent): PrefillEffect[] {
     this.#now = event.now
     this.#effects = []
     this.#on(event)
-    this.#planPass()
+    this.#chunker.plan(this.#jobs.values())
     this.#clearEnded()
     for (const holding of this.#pages.settle()) {
       this.#jobs.delete(identityKey(holding.identity))
@@ -97,10 +97,10 @@ export class PrefillMachine implements Prefiller {
         this.#leaseClosed(event.message.lease)
         break
       case 'layer_done':
-        this.#layerDone(event.planId, event.layer)
+        this.#chunker.layerDone(event.planId, event.layer)
         break
       case 'forward_done':
-        this.#passDone(event.result, event.seconds)
+        this.#chunker.done(event.result, event.seconds)
         break
       case 'page_sent':
         this.#outbox.sent(event.id)
@@ -217,87 +217,7 @@ export class PrefillMachine implements Prefiller {
     this.#outbox.linkDown()
   }
 
-  #planPass(): void {
-    if (this.#pass !== null) return
-    const waiting = [...this.#jobs.values()]
-      .filter((job) => !job.over && job.verifying === 0 && remainingRows(job) > 0)
-      .map((job) => ({ job, remaining: remainingRows(job), arrival: job.arrival }))
-    const entries: PassEntry<PrefillJob>[] = []
-    for (const {
-      job: { job },
-      rows,
-    } of planChunks(waiting, this.#chunkRows)) {
-      const plan = chunkPlan(job, rows, this.#options.shape.pageSize)
-      const fault = this.#checkChunk(job, rows)
-      if (fault !== null) this.#integrity(job, 'R5', fault.code, fault.details.page)
-      else entries.push({ plan, grants: job.handles.slice(0, plan.table.pages.length), of: job })
-    }
-    if (entries.length === 0) return
-    for (const { grants, of: job } of entries) {
-      job.busy++
-      this.#pages.hold(grants, 'step')
-    }
-    this.#pass = { plan: { id: this.#nextPlan++, sequences: entries.map((entry) => entry.plan) }, entries }
-    this.#effects.push({ kind: 'forward', plan: this.#pass.plan })
-  }
-
-  /** R5 when the plan is built: rows before the chunk stand and are its own, and its rows follow them. */
-  #checkChunk(job: PrefillJob, rows: number): LedgerFault | null {
-    const { pageSize } = this.#options.shape
-    const until = job.computed + rows
-    let fault = this.#pages.checkRead(job.table, job.computed)
-    for (let page = Math.floor(job.computed / pageSize); fault === null && page * pageSize < until; page++) {
-      const from = Math.max(job.computed - page * pageSize, 0)
-      const end = Math.min(pageSize, until - page * pageSize)
-      // Chunks begin behind the borrowed pages, which are full.
-      fault = this.#pages.checkWrite(job.holding.grants[page - job.borrowed.length]!, from, end - from)
-    }
-    return fault
-  }
-
-  #layerDone(planId: number, layer: number): void {
-    if (this.#pass?.plan.id !== planId || !(layer >= 0 && layer < this.#options.shape.layers)) return
-    for (const { plan, of: job } of this.#pass.entries) this.#advance(job, layer, plan.start + plan.tokens.length)
-  }
-
-  #passDone(result: ForwardResult, seconds: number): void {
-    const pass = this.#pass
-    if (pass?.plan.id !== result.id) {
-      this.#violation('unknown_pass')
-      return
-    }
-    this.#pass = null
-    const { model, shape, layerBudgetSeconds, chunkRows, fences } = this.#options
-    const rows = pass.entries.reduce((sum, entry) => sum + entry.plan.tokens.length, 0)
-    this.#chunkRows = adaptChunkLimit(
-      this.#chunkRows,
-      { rows, seconds },
-      { maxRows: chunkRows, layers: shape.layers, layerBudgetSeconds },
-    )
-    this.#pages.telemetry({ kind: 'step', role: 'prefill', model, sequences: pass.entries.length, rows, seconds })
-    for (const [i, entry] of pass.entries.entries()) {
-      if (!entry.of.over) this.#chunkDone(entry, resultFor(entry.plan, result.results[i], fences.identity))
-    }
-    for (const { grants, of: job } of pass.entries) {
-      job.busy--
-      this.#pages.release(grants, 'step')
-    }
-    this.#pages.passed()
-  }
-
-  #chunkDone({ plan, of: job }: PassEntry<PrefillJob>, result: SequenceResult | null): void {
-    if (result === null) {
-      this.#integrity(job, 'R10', 'row_misnamed', null)
-      return
-    }
-    if (result.fault !== null) {
-      this.#integrity(job, 'R5', result.fault.kind, 'page' in result.fault ? result.fault.page : null)
-      return
-    }
-    const standing = plan.start + plan.tokens.length
-    for (let layer = 0; layer < this.#options.shape.layers; layer++) this.#advance(job, layer, standing)
-    job.computed = standing
-    if (job.over || remainingRows(job) > 0) return
+  #complete(job: PrefillJob): void {
     this.#outbox.manifest(job)
     const cachedTokens = job.borrowed.length * this.#options.shape.pageSize
     this.#send({ kind: 'prefilled', ...identityOf(job), cachedTokens })
