@@ -40,7 +40,8 @@ export const createGateway = (options: GatewayOptions): GatewayHandler => {
       seconds: (clock.now() - arrivedAt) / 1000,
     })
     response.headers.set('x-request-id', requestId)
-    const clientId = echoableId(request.headers.get('x-request-id'))
+    const clientId =
+      echoableId(request.headers.get('x-client-request-id')) ?? echoableId(request.headers.get('x-request-id'))
     if (clientId !== null) response.headers.set('x-client-request-id', clientId)
     return request.method === 'HEAD' ? new Response(null, response) : response
   }

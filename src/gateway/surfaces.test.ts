@@ -28,6 +28,13 @@ describe('headers', () => {
     expect(response.headers.get('x-client-request-id')).toBe(echoed)
   })
 
+  it("a client's id under OpenAI's name for it is echoed rather than one that a proxy made", async () => {
+    const headers = { 'x-client-request-id': 'mine', 'x-request-id': 'of-a-proxy' }
+    const response = await world.send('/health', { headers })
+    expect(response.headers.get('x-client-request-id')).toBe('mine')
+    expect(response.headers.get('x-request-id')).toMatch(/^req_/)
+  })
+
   it('a receipt says what was compared', async () => {
     const receipt = async (gateway: typeof world): Promise<string | null> =>
       (await gateway.post('/v1/completions', { model: 'tiny', prompt: 'abc' })).headers.get('x-bulkhead-receipt')
