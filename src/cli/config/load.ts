@@ -150,6 +150,8 @@ function modelOf(model: ModelInput, index: number, problems: ConfigProblem[]): M
     decodePool: engine.decode_pool,
     pageSize: engine.page_size,
     kvDtype: engine.kv_dtype,
+    prefixCache: engine.prefix_cache,
+    publicPrefixes: engine.public_prefixes,
     integrity: engine.integrity,
     scrub: engine.scrub,
     transport: engine.transport,

@@ -6,7 +6,7 @@ const KEYS: readonly { readonly at: RegExp; readonly names: readonly string[] }[
   { at: /^models\[\d+\]$/, names: ['tokenizer', 'adapter'] },
   {
     at: /^models\[\d+\]\.engine$/,
-    names: ['prefix_cache', 'public_prefixes', 'prefill', 'decode', 'router', 'limits_from'],
+    names: ['prefill', 'decode', 'router', 'limits_from'],
   },
 ]
 

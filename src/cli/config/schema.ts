@@ -69,6 +69,8 @@ const engine = z.strictObject(
     decode_pool: positive.default(16_384),
     page_size: z.literal(PAGE_SIZES, { error: `one of ${PAGE_SIZES.join(', ')}` }).default(16),
     kv_dtype: z.literal('f32', { error: 'f32' }).default('f32'),
+    prefix_cache: oneOf(['on', 'off']).default('on'),
+    public_prefixes: z.array(text('a text that every tenant may share'), { error: 'a list of texts' }).default([]),
     integrity: oneOf(['full', 'tags']).default('full'),
     scrub: oneOf(['tags', 'zero', 'poison']).default('tags'),
     transport: z.literal('socket', { error: 'socket' }).default('socket'),

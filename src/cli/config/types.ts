@@ -37,7 +37,7 @@ export interface TenantLimitsConfig {
   readonly requestsPerMinute: number | null
   readonly tokensPerMinute: number | null
   readonly concurrent: number | null
-  /** Bytes. */
+  /** Bytes, of two things apart: KV contracted by running requests, and pages cached in each model's prefill pool. */
   readonly kvBytes: number | null
 }
 
@@ -57,6 +57,9 @@ export interface ModelConfig {
   readonly decodePool: number
   readonly pageSize: number
   readonly kvDtype: 'f32'
+  readonly prefixCache: 'on' | 'off'
+  /** Texts whose cached pages are shared between tenants, as beginnings of prompts and as system messages. */
+  readonly publicPrefixes: readonly string[]
   readonly integrity: 'full' | 'tags'
   readonly scrub: 'tags' | 'zero' | 'poison'
   readonly transport: 'socket'

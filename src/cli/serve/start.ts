@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { PrefixCacheOptions } from '../../cluster/index.ts'
 import { createServeFeed, loadPage } from '../../dashboard/index.ts'
 import { createGateway, type GatewayModel, type Tenant } from '../../gateway/index.ts'
 import {
@@ -25,6 +26,7 @@ import { offloadModule } from './offload-entry.ts'
 import { readPageModule } from './page.ts'
 import type { ServePlan } from './plan.ts'
 import { effectiveWindowOf, type PlannedModel, pageBytes } from './plan-model.ts'
+import { publicPrefixIds } from './public-prefixes.ts'
 import { makeKey, openState, type ServerState } from './state.ts'
 
 export interface RunningServer {
@@ -151,11 +153,17 @@ function engineModel({ config: model, plan }: ServePlan['models'][number], confi
     decodePool: model.decodePool,
     pageSize: model.pageSize,
     integrity: model.integrity,
+    ...(model.prefixCache === 'off' ? {} : { prefixCache: prefixCacheOf(model.publicPrefixes, plan, config) }),
     scrub: model.scrub,
     threads: { prefill: model.threads, decode: model.threads },
     queuePlaces: config.queue.places,
     queueTimeoutMs: config.queue.timeoutMilliseconds,
   }
+}
+
+function prefixCacheOf(texts: readonly string[], plan: PlannedModel, { tenants }: Config): PrefixCacheOptions {
+  const quotas = tenants.flatMap(({ id, limits }) => (limits?.kvBytes ? [[id, limits.kvBytes] as const] : []))
+  return { publicPrefixes: publicPrefixIds(texts, plan.text.prompt), quotaBytes: new Map(quotas) }
 }
 
 function offloadModel({ wanted, text }: PlannedModel): Parameters<typeof offloadModule>[0][number] {
