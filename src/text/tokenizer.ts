@@ -38,10 +38,12 @@ export function createTokenizer(meta: TokenizerMetadata): TextTokenizer {
     const type = vocabulary.types[id]
     return type !== TokenType.normal && type !== TokenType.userDefined && type !== TokenType.byte
   }
+  // Control and user-defined tokens are found before a text is escaped, so one may cover more of the escaped text than it has bytes.
+  const isFoundWhole = (id: number): boolean => isControl(id) || vocabulary.types[id] === TokenType.userDefined
   const floor = new TokenFloor(
     (function* () {
       for (const [id, text] of vocabulary.texts.entries()) {
-        yield isControl(id) ? utf8(text) : family.spelling(id)
+        yield isFoundWhole(id) ? utf8(family.escape(text)) : family.spelling(id)
       }
     })(),
     family.drops,
