@@ -18,11 +18,12 @@ const { mutants } = (await load('mutants/index.js')) as { readonly mutants: read
 const { mutated } = (await load('tree.js')) as { readonly mutated: (text: string, mutant: Mutant) => string }
 
 describe('the mutants', () => {
-  it('are at least forty, each with its own name, and meet every rule from R1 to R8, R10 and R12', () => {
+  it('are at least forty, each with its own name, and meet every rule from R1 to R12', () => {
     expect(mutants.length).toBeGreaterThanOrEqual(40)
     expect(new Set(mutants.map(({ id }) => id)).size).toBe(mutants.length)
     const rules = new Set(mutants.map(({ rule }) => rule))
-    for (const rule of ['R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'R7', 'R8', 'R10', 'R12']) expect(rules).toContain(rule)
+    for (const rule of ['R1', 'R2', 'R3', 'R4', 'R5', 'R6', 'R7', 'R8', 'R9', 'R10', 'R11', 'R12'])
+      expect(rules).toContain(rule)
     for (const { id, rule, why } of mutants) {
       expect(id.startsWith(`${rule}-`)).toBe(true)
       expect(why).not.toBe('')

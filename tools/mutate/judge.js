@@ -43,7 +43,7 @@ export function hasDied(folder, judge, { remembered = false } = {}) {
 function run(folder, [program, ...args]) {
   const words =
     program === 'vitest'
-      ? [join(folder, 'node_modules/vitest/vitest.mjs'), 'run', '--bail=1', '--reporter=dot', ...args]
+      ? [join(folder, 'node_modules/vitest/vitest.mjs'), 'run', '--bail=1', '--passWithNoTests', '--reporter=dot', ...args]
       : [program, folder, ...args]
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, words, { cwd: folder, stdio: 'ignore', detached: true })

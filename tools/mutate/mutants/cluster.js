@@ -4,6 +4,7 @@ const inbox = 'src/cluster/decode/inbox.ts'
 const decode = 'src/cluster/decode/machine.ts'
 const stepper = 'src/cluster/decode/stepper.ts'
 const prefill = 'src/cluster/prefill/machine.ts'
+const chunker = 'src/cluster/prefill/chunker.ts'
 const outbox = 'src/cluster/prefill/outbox.ts'
 const passes = 'src/cluster/worker/passes.ts'
 const holdings = 'src/cluster/worker/pages.ts'
@@ -72,7 +73,7 @@ export const cluster = [
   {
     id: 'R5-prefill-fault-unheard',
     rule: 'R5',
-    file: prefill,
+    file: chunker,
     find: '    if (result.fault !== null) {\n',
     replace: '    if (result.fault !== null && plan.start < 0) {\n',
     why: 'the kernel refuses and prefill sends the page all the same',
@@ -153,7 +154,7 @@ export const cluster = [
     id: 'R6-reader-not-held',
     rule: 'R6',
     file: outbox,
-    find: "    this.#pages.hold([grant], 'reader')\n",
+    find: "    this.#pages.hold([handle], 'reader')\n",
     replace: '',
     why: 'nobody knows that a page is being sent',
   },
@@ -168,8 +169,8 @@ export const cluster = [
   {
     id: 'R6-prefill-step-not-held',
     rule: 'R6',
-    file: prefill,
-    find: "    for (const { grants } of entries) this.#pages.hold(grants, 'step')\n",
+    file: chunker,
+    find: "      this.#pages.hold(grants, 'step')\n",
     replace: '',
     why: 'nobody knows that a chunk is being computed into these pages',
   },
@@ -185,8 +186,8 @@ export const cluster = [
     id: 'R6-lease-closed-unheard',
     rule: 'R6',
     file: prefill,
-    find: 'if (job.lease.id === lease.id && job.lease.epoch === lease.epoch) this.#end(job)',
-    replace: 'if (job.lease.id === lease.id && job.lease.epoch !== lease.epoch) this.#end(job)',
+    find: 'if (job.lease.id === lease.id && job.lease.epoch === lease.epoch) this.#end(job, \'aborted\')',
+    replace: 'if (job.lease.id === lease.id && job.lease.epoch !== lease.epoch) this.#end(job, \'aborted\')',
     why: 'prefill goes on for a request that decode has given up',
   },
   {

@@ -3,6 +3,7 @@ import { cluster } from './cluster.js'
 import { gateway } from './gateway.js'
 import { kernels } from './kernels.js'
 import { pages } from './pages.js'
+import { prefixes } from './prefixes.js'
 
 /**
  * @typedef {object} Mutant
@@ -16,4 +17,4 @@ import { pages } from './pages.js'
  */
 
 /** @type {readonly Mutant[]} */
-export const mutants = [...admission, ...pages, ...cluster, ...gateway, ...kernels]
+export const mutants = [...admission, ...pages, ...prefixes, ...cluster, ...gateway, ...kernels]
