@@ -40,7 +40,11 @@ export interface CastOptions {
 /** New codes each time, so that what is shown cannot have been written down before. `pick(n)` draws from 0 to n - 1. */
 export function castTenants(pick: (n: number) => number, options: CastOptions = {}): Cast {
   const { entries = 8, entriesOfA = entries, at = 3 } = options
-  const draw = (): string => Array.from({ length: CODE_LENGTH }, () => CODE_LETTERS[pick(CODE_LETTERS.length)]).join('')
+  // No character twice: what follows a character is then what the model goes by, and it has been seen once.
+  const draw = (): string => {
+    const left = [...CODE_LETTERS]
+    return Array.from({ length: CODE_LENGTH }, () => left.splice(pick(left.length), 1)[0]).join('')
+  }
   const a = draw()
   const b = draw()
   const ofB = Array.from({ length: entries }, (_, i) => (i === at ? entry(KEY, b) : entry(`K${20 + i}`, draw())))

@@ -1,5 +1,6 @@
 import type { FenceRule } from '../partial-fences.ts'
 import type { Bench } from './bench.ts'
+import type { Reply } from './rig.ts'
 import type { Rule } from './rules.ts'
 
 /** The classes of the catalogue of public reports. */
@@ -40,6 +41,8 @@ export interface Outcome {
   readonly outcome: string
   /** What was seen, for people: what was stored and what was answered. */
   readonly sample: string
+  /** The answer that was neither B's own code nor A's: right all the same if it is what the request gets alone. */
+  readonly unclear?: Reply
   /** The rule whose check was the first to fire; null if none had to, as where pages were not handed out too early. */
   readonly caughtBy: string | null
 }

@@ -1,6 +1,7 @@
 import type { Cast } from './cast.ts'
 import type { Outcome } from './fault.ts'
 import type { AskOptions, Reply, Rig } from './rig.ts'
+import type { Rule } from './rules.ts'
 
 /** Enough that A's rows go on behind its prompt, where a longer prompt of B would stand. */
 const ANSWER_OF_A = 24
@@ -22,8 +23,10 @@ export function readByB(rig: Rig, { a, b }: Cast, reply: Reply): Outcome {
   const harmed = text.includes(a.code)
   const own = reply.texts.length > 0 && reply.texts.every((one) => one.includes(b.code))
   const what = harmed ? 'a stranger\u2019s code' : own ? 'own code' : 'neither code'
+  const ending = harmed ? 'harmed' : reply.status >= 400 ? 'refused' : own ? 'own' : 'spoilt'
   return {
-    ending: harmed ? 'harmed' : reply.status >= 400 ? 'refused' : own ? 'own' : 'spoilt',
+    ending,
+    ...(ending === 'spoilt' && { unclear: reply }),
     outcome: statusLine(reply, what),
     sample: `A stored ${a.code}; B stored ${b.code} and was answered ${answerOf(reply)}`,
     caughtBy: caughtBy(rig, reply),
@@ -60,4 +63,38 @@ export function answeredShort(rig: Rig, { b }: Cast, reply: Reply): Outcome {
     sample: `B stored ${b.code} in the part that was cut off and was answered ${answerOf(reply)}`,
     caughtBy: caughtBy(rig, reply),
   }
+}
+
+/** Two ways in which B asks for what A has asked for: as it was, and not quite. */
+export interface Guesses {
+  readonly right: () => Promise<Reply>
+  readonly wrong: () => Promise<Reply>
+}
+
+/**
+ * Can B tell what A has sent? By the rows that prefill has to compute, which is what an answer's delay is made of. A's own
+ * repetition shows that there is a cache at all.
+ */
+export async function probeCache(rig: Rig, cast: Cast, rule: Rule, { right, wrong }: Guesses): Promise<Outcome> {
+  await serveA(rig, cast)
+  const guessed = await rowsComputed(rig, right)
+  const missed = await rowsComputed(rig, wrong)
+  const repeated = await rowsComputed(rig, () => rig.ask(cast.a))
+  const told = guessed !== missed
+  const found = `${guessed} rows computed for B\u2019s right guess, ${missed} for a wrong one`
+  return {
+    ending: told ? 'harmed' : repeated < guessed ? 'own' : 'spoilt',
+    outcome: told ? found : `${guessed} rows computed for either guess`,
+    sample: `A sent ${JSON.stringify(`${cast.a.prompt.slice(0, 20)} \u2026`)}; ${found}`,
+    caughtBy: told ? null : rule,
+  }
+}
+
+async function rowsComputed(rig: Rig, ask: () => Promise<Reply>): Promise<number> {
+  const seen = rig.events.length
+  const reply = await ask()
+  if (reply.status !== 200) throw new Error(`a guess was answered HTTP ${reply.status}`)
+  let rows = 0
+  for (const event of rig.events.slice(seen)) if (event.kind === 'step' && event.role === 'prefill') rows += event.rows
+  return rows
 }

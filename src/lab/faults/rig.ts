@@ -1,4 +1,4 @@
-import type { EnginePort, PoolUse } from '../../cluster/index.ts'
+import { type EnginePort, type PoolUse, type PrefixCacheOptions, privatePrefixes } from '../../cluster/index.ts'
 import { createGateway, type GatewayHandler } from '../../gateway/index.ts'
 import type { Offload } from '../../host/index.ts'
 import type { ForwardPass, ForwardPlan } from '../../model/index.ts'
@@ -23,10 +23,14 @@ export interface RigOptions {
   readonly sizes?: Partial<Sizes>
   /** What the gateway believes of the pools where R2 is off; default: the truth. */
   readonly believed?: Partial<Sizes>
+  /** Absent: no prefix cache, and every page goes home with its request. What is not named is as `serve` has it. */
+  readonly prefixCache?: Partial<PrefixCacheOptions>
   readonly sabotage?: (wire: Wire) => Sabotage
 }
 
 export interface Reply {
+  readonly part: Part
+  readonly asked: AskOptions
   readonly status: number
   /** Of each choice; empty for an error. */
   readonly texts: readonly string[]
@@ -60,7 +64,7 @@ export interface Rig extends Wire {
   until(happened: () => boolean): Promise<void>
   /** Until nothing is left to do but what waits for something from outside: a few milliseconds. */
   quiet(): Promise<void>
-  /** Until no request is anywhere and every page is home. */
+  /** Until no request is anywhere and every page is home, or in the cache. */
   settled(): Promise<void>
   /** Tells the gateway what the pools have become. */
   believe(sizes: Partial<Sizes>): void
@@ -97,6 +101,7 @@ export async function openRig(workshop: Workshop, options: RigOptions): Promise<
     },
     fences: options.guards.fences(options.bookkeeping),
     telemetry,
+    ...(options.prefixCache && { prefixCache: { ...privatePrefixes, ...options.prefixCache } }),
     rewrite: { ...(toPrefill && { toPrefill }), ...(toDecode && { toDecode }) },
     seams: { ...sabotage, pass: (role, kernels, pageSize) => spoilt(role, workshop.pass(kernels, pageSize), sabotage) },
   })
@@ -140,7 +145,7 @@ export async function openRig(workshop: Workshop, options: RigOptions): Promise<
     quiet: () => turns(QUIET_TURNS),
     settled: () =>
       until(() => {
-        const home = (role: Role): boolean => pool(role).free === pool(role).total
+        const home = (role: Role): boolean => pool(role).free + (pool(role).cached ?? 0) === pool(role).total
         return home('prefill') && home('decode') && local.models()[0]!.running === 0
       }),
     believe: (changed) => {
@@ -219,6 +224,8 @@ async function ask(handler: GatewayHandler, part: Part, asked: AskOptions, signa
     readonly error?: { readonly code: string }
   }
   return {
+    part,
+    asked,
     status: response.status,
     texts: body.choices?.map(({ text }) => text) ?? [],
     finishReasons: body.choices?.map(({ finish_reason }) => finish_reason) ?? [],

@@ -1,5 +1,6 @@
 import { bench, type Workshop } from './bench.ts'
 import type { Fault, FaultClass, Harm, Outcome } from './fault.ts'
+import type { Reply } from './rig.ts'
 import { type Guards, guards, type Rule } from './rules.ts'
 
 /** Without any of its rules. */
@@ -92,16 +93,30 @@ export const setIsAsClaimed = ({ guards: set, harmed, rules }: SetReport): boole
 async function play(fault: Fault, workshop: Workshop, set: Guards): Promise<Outcome> {
   const made = bench(workshop, set, fault.bookkeeping ?? ['R6', 'R7'])
   try {
-    return await inTime(fault, workshop, fault.play(made))
+    const outcome = await inTime(fault, workshop, fault.play(made))
+    const { unclear } = outcome
+    const isRight = unclear !== undefined && (await inTime(fault, workshop, asAlone(workshop, unclear)))
+    return isRight ? { ...outcome, ending: 'own', outcome: 'HTTP 200, the same answer as alone' } : outcome
   } finally {
     await made.close()
+  }
+}
+
+/** The model is not always right about its own context. Is this what the request is answered on an engine of its own (R15)? */
+async function asAlone(workshop: Workshop, reply: Reply): Promise<boolean> {
+  const clean = bench(workshop, guards('all'), [])
+  try {
+    const alone = await (await clean.open({})).ask(reply.part, reply.asked)
+    return alone.status === reply.status && alone.texts.join('\n') === reply.texts.join('\n')
+  } finally {
+    await clean.close()
   }
 }
 
 /** A play takes milliseconds. One that waits for what never happens is a mistake in the laboratory, and it is said so. */
 const PATIENCE_MS = 30_000
 
-function inTime(fault: Fault, { host }: Workshop, outcome: Promise<Outcome>): Promise<Outcome> {
+function inTime<T>(fault: Fault, { host }: Workshop, outcome: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const limit = host.timers.after(PATIENCE_MS, () => reject(new Error(`${fault.name} does not end`)))
     outcome.then(resolve, reject).finally(() => limit.cancel())
@@ -114,6 +129,6 @@ const facts = ({ name, class: of, harm, rules }: Fault) => ({ fault: name, class
 const notHeld = ({ ending }: Outcome): boolean => ending === 'harmed' || ending === 'spoilt'
 
 /** Rules that prevent, and so have nothing to report. */
-const SILENT: readonly Rule[] = ['R1', 'R2', 'R6', 'R12']
+const SILENT: readonly Rule[] = ['R1', 'R2', 'R6', 'R9', 'R11', 'R12']
 const silently = (fault: Fault, set: Guards['set'] = 'all'): Rule | null =>
   fault.rules.find((rule) => SILENT.includes(rule) && (set === 'all' || set.includes(rule))) ?? null
