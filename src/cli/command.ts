@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { nearest } from './config/index.ts'
 
 /** 0 clean, 1 findings (a refused `serve` too), 2 usage or tool error, 3 inconclusive. */
 export type ExitCode = 0 | 1 | 2 | 3
@@ -63,15 +64,27 @@ function labelOf(name: string, spec: OptionSpec): string {
 /** Reads the words after the command's name. Unknown flags and flags without their value are a UsageError. */
 export function parseWords(command: Command, words: readonly string[]): Pick<CommandInput, 'operands' | 'flags'> {
   try {
-    const options: Record<string, { type: 'string' | 'boolean' }> = { help: { type: 'boolean' } }
+    const options: Record<string, { type: 'string' | 'boolean'; short?: string }> = {
+      help: { type: 'boolean', short: 'h' },
+    }
     for (const [name, spec] of Object.entries(command.options)) options[name] = { type: spec.type }
     const parsed = parseArgs({ args: [...words], options, allowPositionals: true, strict: true })
     return { operands: parsed.positionals, flags: parsed.values as Record<string, string | boolean | undefined> }
   } catch (error) {
-    throw new UsageError(
-      `${error instanceof Error ? error.message.split('\n')[0] : String(error)} (see: bulkhead ${command.name} --help)`,
-    )
+    throw new UsageError(`${optionProblem(command, words, error)} (see: bulkhead ${command.name} --help)`)
   }
+}
+
+/** Node's own message, unless it is about an option that does not exist: that one speaks of how to pass odd operands. */
+function optionProblem(command: Command, words: readonly string[], error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return message.split('\n')[0]!
+  const names = [...Object.keys(command.options), 'help']
+  const given = words.map((word) => word.split('=')[0]!)
+  const wrong = given.find((word) => /^-./.test(word) && word !== '-h' && !names.includes(word.replace(/^--/, '')))
+  if (wrong === undefined) return message.split('. ')[0]!
+  const near = nearest(wrong.replace(/^-+/, ''), names)
+  return `no option ${wrong}${near === null ? '' : `; did you mean --${near}?`}`
 }
 
 /** A whole number in a flag, within bounds; UsageError otherwise. */

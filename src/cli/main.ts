@@ -1,37 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { type Command, type ExitCode, helpOf, parseWords, UsageError } from './command.ts'
-import { COMMANDS } from './commands.ts'
-
-/** Finds the command whose name is the longest prefix of the words: `lab sim` before `lab`. */
-export function findCommand(
-  words: readonly string[],
-): { readonly command: Command; readonly rest: readonly string[] } | null {
-  for (const length of [2, 1]) {
-    const command = COMMANDS.find((candidate) => candidate.name === words.slice(0, length).join(' '))
-    if (command !== undefined) return { command, rest: words.slice(length) }
-  }
-  return null
-}
-
-export function overview(): string {
-  const width = Math.max(...COMMANDS.map((command) => command.name.length))
-  return [
-    'usage: bulkhead COMMAND [options]',
-    '',
-    'A language-model server that proves no tenant reads another tenant\u2019s KV cache.',
-    '',
-    'commands:',
-    ...COMMANDS.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`),
-    '',
-    'Every command has --help with examples. Exit: 0 clean, 1 findings, 2 usage or tool error, 3 inconclusive.',
-    '',
-  ].join('\n')
-}
+import { type ExitCode, helpOf, parseWords, UsageError } from './command.ts'
+import { findCommand, groupHelp, isHelp, noSuchCommand, overview } from './find.ts'
 
 async function main(words: readonly string[]): Promise<ExitCode> {
   const out = (text: string): void => void process.stdout.write(text)
   const err = (text: string): void => void process.stderr.write(text)
-  if (words.length === 0 || words[0] === '--help' || words[0] === 'help') {
+  if (words.length === 0 || isHelp(words[0]) || words[0] === 'help') {
     out(overview())
     return words.length === 0 ? 2 : 0
   }
@@ -41,16 +15,10 @@ async function main(words: readonly string[]): Promise<ExitCode> {
   }
   const found = findCommand(words)
   if (found === null) {
-    const below = COMMANDS.filter((command) => command.name.startsWith(`${words[0]} `))
-    if (below.length > 0) {
-      const asked = words.includes('--help')
-      ;(asked ? out : err)(
-        ['commands:', ...below.map((command) => `  bulkhead ${command.name}  ${command.summary}`), ''].join('\n'),
-      )
-      return asked ? 0 : 2
-    }
-    err(`bulkhead: no command ${JSON.stringify(words[0])}; "bulkhead --help" lists them\n`)
-    return 2
+    const help = words.some(isHelp) ? groupHelp(words) : null
+    if (help === null) err(`bulkhead: ${noSuchCommand(words)}\n`)
+    else out(help)
+    return help === null ? 2 : 0
   }
   try {
     const parsed = parseWords(found.command, found.rest)

@@ -1,21 +1,28 @@
 import { nodeClock } from '../../host/node/index.ts'
 import { checkModel, inspectModel, type ModelReport } from '../../model/index.ts'
-import { type Command, type CommandInput, onlyOperand, wholeFlag } from '../command.ts'
+import { type Command, type CommandInput, onlyOperand, UsageError } from '../command.ts'
+import { PAGE_SIZES } from '../config/index.ts'
 import { bytesText, grouped } from '../format.ts'
 import { createTextSide } from '../serve/prompt-model.ts'
+
+const PAGE_SIZE = 16
 
 export const modelsCheck: Command = {
   name: 'models check',
   summary: 'say what would be loaded from a GGUF file, what its KV takes and the largest pools that fit',
   operands: 'FILE',
   options: {
-    'page-size': { type: 'string', value: 'ROWS', help: 'rows per page; default 16' },
+    'page-size': {
+      type: 'string',
+      value: 'ROWS',
+      help: `rows per page: ${PAGE_SIZES.join(', ')}; default ${PAGE_SIZE}`,
+    },
     json: { type: 'boolean', help: 'the report as JSON' },
   },
   examples: ['bulkhead models check models/tiny.gguf', 'bulkhead models check ./model.gguf --json'],
   run: async (input) => {
     const file = onlyOperand(modelsCheck, input)
-    const pageSize = wholeFlag(input, 'page-size', { min: 4, max: 128, absent: 16 })
+    const pageSize = pageSizeFlag(input)
     const report = await checkModel(file, { pageSize })
     if (report.kind !== 'ok') return refuse(input, file, report.code, report.message)
     const inspection = await inspectModel(file)
@@ -25,6 +32,14 @@ export const modelsCheck: Command = {
     input.out(input.flags.json === true ? `${JSON.stringify({ ok: true, ...report })}\n` : render(report))
     return 0
   },
+}
+
+function pageSizeFlag(input: CommandInput): number {
+  const given = input.flags['page-size']
+  if (given === undefined) return PAGE_SIZE
+  const size = PAGE_SIZES.find((known) => String(known) === given)
+  if (size !== undefined) return size
+  throw new UsageError(`--page-size: expected one of ${PAGE_SIZES.join(', ')}, received ${JSON.stringify(given)}`)
 }
 
 function refuse(input: CommandInput, file: string, code: string, message: string): 1 {

@@ -14,7 +14,7 @@ const GRACE_MS = 5_000
 
 export const serve: Command = {
   name: 'serve',
-  summary: 'serve models to several tenants on the own engine',
+  summary: 'serve models to several tenants on Bulkhead\u2019s own engine',
   options: {
     config: { type: 'string', value: 'FILE', help: 'configuration; default ./bulkhead.yaml if there is one' },
     model: {

@@ -1,7 +1,8 @@
 export { keyDigest } from './keys.ts'
 export { parseListen } from './listen.ts'
 export { BUILT_IN_MODELS, loadConfig } from './load.ts'
-export { configJsonSchema } from './schema.ts'
+export { nearest } from './nearest.ts'
+export { configJsonSchema, PAGE_SIZES } from './schema.ts'
 export type {
   Config,
   ConfigProblem,

@@ -37,6 +37,8 @@ export async function planServe(
   const loaded = loadConfig(text, env)
   if (loaded.kind === 'refused')
     return { kind: 'refused', problems: loaded.problems.map((problem) => problemLine(file, problem)) }
+  if (wishes.model !== null && !isKnown(loaded.config, wishes.model) && !existsSync(wishes.model))
+    return { kind: 'refused', problems: [nowhere(loaded.config, wishes.model)] }
   const base = file === null ? process.cwd() : dirname(resolve(file))
   const config = applyWishes(loaded.config, wishes)
   const models: { config: ModelConfig; plan: PlannedModel }[] = []
@@ -64,6 +66,15 @@ function problemLine(file: string | null, problem: ConfigProblem): string {
 function applyWishes(config: Config, wishes: ServeWishes): Config {
   const listen = { host: wishes.host ?? config.listen.host, port: wishes.port ?? config.listen.port }
   return { ...config, listen, models: wishes.model === null ? config.models : [chosenModel(config, wishes.model)] }
+}
+
+function isKnown(config: Config, wanted: string): boolean {
+  return config.models.some(({ id }) => id === wanted) || BUILT_IN_MODELS.some((name) => name === wanted)
+}
+
+function nowhere(config: Config, wanted: string): string {
+  const names = new Set([...config.models.map(({ id }) => id), ...BUILT_IN_MODELS])
+  return `--model: expected one of ${[...names].join(', ')}, or a GGUF file, got ${JSON.stringify(wanted)}, and there is no such file`
 }
 
 /** By id from the configuration, else by name from the package, else a file, with the defaults of a model without settings. */
