@@ -12,7 +12,7 @@ import {
   nodeRandom,
   nodeTimers,
 } from '../../host/node/index.ts'
-import { type EngineModel, type HttpServer, listen, startEngine } from '../../runtime/index.ts'
+import { DEFAULT_LIMITS, type EngineModel, type HttpServer, listen, startEngine } from '../../runtime/index.ts'
 import {
   createRecorder,
   type LogLevel,
@@ -23,11 +23,12 @@ import {
 } from '../../telemetry/index.ts'
 import type { Config } from '../config/index.ts'
 import { offloadModule } from './offload-entry.ts'
+import type { OffloadModel } from './offload-models.ts'
 import { readPageModule } from './page.ts'
 import type { ServePlan } from './plan.ts'
 import { effectiveWindowOf, type PlannedModel, pageBytes } from './plan-model.ts'
 import { publicPrefixIds } from './public-prefixes.ts'
-import { makeKey, openState, type ServerState } from './state.ts'
+import { demoTenants, makeKey, openState, type ServerState } from './state.ts'
 
 export interface RunningServer {
   readonly url: string
@@ -56,7 +57,10 @@ export async function startServer(
 ): Promise<RunningServer> {
   const { config } = plan
   const state = openState(stateDirectory, nodePrivateFiles, nodeRandom)
+  const demo = config.demoTenants ? demoTenants(state, config.tenants) : []
+  // Every file is read before a worker starts: one that is missing must leave no process behind.
   const securityTxt = config.securityTxt === null ? null : readFileSync(resolve(plan.base, config.securityTxt), 'utf8')
+  const page = await loadPage(readPageModule)
   const recorder = createRecorder()
   let recordFeed = (_event: TelemetryEvent): void => undefined
   const telemetry = (event: TelemetryEvent): void => {
@@ -85,7 +89,7 @@ export async function startServer(
   const pageKey = makeKey('page', nodeRandom)
   const handler = createGateway({
     models: plan.models.map(gatewayModel),
-    tenants: tenantsOf(config, state),
+    tenants: tenantsOf(config, demo),
     adminKeys: [nodeDigests.sha256(new TextEncoder().encode(pageKey)), ...config.adminKeys],
     engine,
     clock: nodeClock,
@@ -95,7 +99,7 @@ export async function startServer(
     bodyLimit: config.bodyLimit,
     telemetry,
     metrics: recorder.families,
-    page: await loadPage(readPageModule),
+    page,
     feed,
     securityTxt,
   })
@@ -107,13 +111,17 @@ export async function startServer(
       ...config.listen,
       handler,
       ...(config.allowedHosts === null ? {} : { allowedHosts: config.allowedHosts }),
-      limits: { bodyBytes: config.bodyLimit },
+      limits: {
+        bodyBytes: config.bodyLimit,
+        // A body within its own limit must fit among all bodies, or it would be told "not now" for ever (R13).
+        bodyBytesInFlight: Math.max(DEFAULT_LIMITS.bodyBytesInFlight, config.bodyLimit),
+      },
       observe: ({ kind, code }) => telemetry({ kind: 'connection', what: kind, code }),
     })
     return {
       url: server.url,
       pageKey,
-      tenantKey: config.demoTenants ? (state.demoTenants[0]?.key ?? null) : null,
+      tenantKey: demo[0]?.key ?? null,
       stop: (graceMs) => end(server, graceMs),
     }
   } catch (error) {
@@ -126,8 +134,7 @@ function secretOf(config: Config, state: ServerState): Uint8Array {
   return config.secret === null ? state.secret : new TextEncoder().encode(config.secret)
 }
 
-function tenantsOf(config: Config, state: ServerState): readonly Tenant[] {
-  const demo = config.demoTenants ? state.demoTenants : []
+function tenantsOf(config: Config, demo: ServerState['demoTenants']): readonly Tenant[] {
   const digest = (key: string): Uint8Array => nodeDigests.sha256(new TextEncoder().encode(key))
   return [
     ...config.tenants.map(({ id, keys, limits }) => ({
@@ -166,8 +173,9 @@ function prefixCacheOf(texts: readonly string[], plan: PlannedModel, { tenants }
   return { publicPrefixes: publicPrefixIds(texts, plan.text.prompt), quotaBytes: new Map(quotas) }
 }
 
-function offloadModel({ wanted, text }: PlannedModel): Parameters<typeof offloadModule>[0][number] {
-  return { id: wanted.id, weights: wanted.weights, encodeLimit: text.prompt.encodeLimit }
+function offloadModel({ wanted, inspection, text }: PlannedModel): OffloadModel {
+  const { id, weights } = wanted
+  return { id, weights, digest: inspection.digest, encodeLimit: text.prompt.encodeLimit }
 }
 
 function gatewayModel({ config: model, plan }: ServePlan['models'][number]): GatewayModel {
