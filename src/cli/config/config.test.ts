@@ -126,6 +126,13 @@ models:
     })
   })
 
+  it('refuses a key that no Authorization header could carry', () => {
+    expect(accepted(null, { BULKHEAD_KEYS: `a=${'k'.repeat(512)}` }).tenants).toHaveLength(1)
+    expect(messages('listen: 127.0.0.1:1', { BULKHEAD_KEYS: `a=${'k'.repeat(513)}` })).toEqual([
+      'BULKHEAD_KEYS: expected TENANT=KEY, a key of at most 512 printable ASCII characters without spaces, got something else in entry 1',
+    ])
+  })
+
   it('without tenants makes demo ones unless BULKHEAD_KEYS names some', () => {
     expect(accepted('listen: 127.0.0.1:1').demoTenants).toBe(true)
     expect(accepted('listen: 127.0.0.1:1', { BULKHEAD_KEYS: 'a=k' })).toMatchObject({

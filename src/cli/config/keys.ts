@@ -5,7 +5,9 @@ import type { ConfigProblem, TenantConfig } from './types.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-const KEY = 'a key of printable ASCII characters without spaces'
+/** As long as an Authorization header may carry one: a longer key could never be used. */
+const LONGEST = 512
+const KEY = `a key of at most ${LONGEST} printable ASCII characters without spaces`
 
 /** SHA-256 of a key's UTF-8 bytes: what is compared, and all that is kept. */
 export function keyDigest(key: string): Uint8Array {
@@ -57,5 +59,5 @@ export function tenantsFromEnvironment(environment: Environment, problems: Confi
 }
 
 function isKey(value: string): boolean {
-  return /^[\x21-\x7e]+$/.test(value)
+  return value.length <= LONGEST && /^[\x21-\x7e]+$/.test(value)
 }

@@ -38,6 +38,11 @@ function openDemoTenants(path: string, files: PrivateFiles, random: Random): Ser
   return fresh
 }
 
+/** Demo tenants beside the operator's own. A name the operator has given is the operator's: a demo key must not open it too. */
+export function demoTenants(state: ServerState, own: readonly { readonly id: string }[]): ServerState['demoTenants'] {
+  return state.demoTenants.filter(({ id }) => !own.some((tenant) => tenant.id === id))
+}
+
 /** 192 random bits in base64url behind a prefix that secret scanners can look for. */
 export function makeKey(prefix: string, random: Random): string {
   return `${prefix}-${Buffer.from(random.bytes(24)).toString('base64url')}`
