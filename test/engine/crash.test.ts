@@ -75,7 +75,7 @@ test('a worker that hangs is killed and replaced', async () => {
 test('killed at random moments under load, every request ends once, as it should or as a failure', async () => {
   const { engine } = running
   const lengths = [20, 130, 400]
-  const alone = []
+  const alone: number[][] = []
   for (const length of lengths) alone.push((await ask(engine, promptOf(length), 25).outcome).tokens[0]!)
   const outcomes: Promise<void>[] = []
   const endings: Record<string, number> = {}
