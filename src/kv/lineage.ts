@@ -23,7 +23,18 @@ const PREFIX_DOMAIN = utf8.encode('bulkhead/prefix-digest/1')
  */
 export const lineageKey = (lineage: Lineage, sha256: Sha256): Uint8Array => {
   const { namespace, tokenDigest, layer, ordinal, rows } = lineage
-  return sha256(encode([KEY_DOMAIN, utf8.encode(namespace), tokenDigest], [layer, ordinal, rows]))
+  return sha256(encode([KEY_DOMAIN, bytesOf(namespace), tokenDigest], [layer, ordinal, rows]))
+}
+
+// A request's pages cross one after the other, and a key is derived for each page and layer.
+let lastText = ''
+let lastBytes: Uint8Array = new Uint8Array(0)
+const bytesOf = (text: string): Uint8Array => {
+  if (text !== lastText) {
+    lastText = text
+    lastBytes = utf8.encode(text)
+  }
+  return lastBytes
 }
 
 /**

@@ -75,6 +75,15 @@ describe("a request's life", () => {
     expect(states).toEqual(['received', 'judged', 'waiting', 'waiting', 'waiting', 'streaming', 'streaming', 'ended'])
   })
 
+  it('counts what the engine had cached of the prompt', () => {
+    const cached = engine({ kind: 'cached', tokens: 8 })
+    expect(run(started(), cached, token(65, 0), finished(), done).at(-1)).toMatchObject({
+      ending: { usage: { promptTokens: 10, cachedTokens: 8 } },
+    })
+    const absurd = engine({ kind: 'cached', tokens: 11 })
+    expect(run(started(), absurd)).toMatchObject([{ kind: 'abort' }, { ending: { code: 'broken_stream' } }])
+  })
+
   it('has the effects submit, begin, text, finish and one end', () => {
     const exchange = create()
     const effects = run(
