@@ -16,7 +16,7 @@ export const labList: Command = {
       reports,
       summary,
     }))
-    input.out(input.flags.json === true ? `${JSON.stringify(entries)}\n` : renderList(faults))
+    input.out(input.flags.json === true ? `${JSON.stringify(entries)}\n` : renderList())
     return 0
   },
 }

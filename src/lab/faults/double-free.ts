@@ -13,14 +13,14 @@ const BEFORE = 12
 const AFTER_ALL_LAYERS = 2
 
 /**
- * F050, F055: a page is given back twice and stands on the free list twice. Two requests get it. Their pages arrive layer by
+ * F050, F052, F054: a page is given back twice and stands on the free list twice. Two requests get it. Their pages arrive layer by
  * layer, and the one that comes second in each writes over the first one's.
  */
 export const doubleFree: Fault = {
   name: 'double-free',
   class: 'C',
   harm: 'leak',
-  reports: ['F050', 'F055', 'F056'],
+  reports: ['F050', 'F052', 'F054'],
   summary: 'a page stands on the free list twice, and two requests get it',
   rules: ['R5', 'R7'],
   bookkeeping: ['R6'],

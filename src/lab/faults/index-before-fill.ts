@@ -4,14 +4,14 @@ import { tapPrefill } from './seams.ts'
 import { busyPrefill } from './unfilled.ts'
 
 /**
- * F109, F113, F114: pages are in the prefix cache from the moment they are allocated. The attempt that was to fill them fails
+ * F109, F114: pages are in the prefix cache from the moment they are allocated. The attempt that was to fill them fails
  * before it begins, their entries stay, and the second attempt finds its whole prompt cached.
  */
 export const indexBeforeFill: Fault = {
   name: 'index-before-fill',
   class: 'H',
   harm: 'leak',
-  reports: ['F109', 'F113', 'F114'],
+  reports: ['F109', 'F114'],
   summary: 'pages are cached before they are filled; when that fails, the next attempt reads them as they are',
   rules: ['R5', 'R11'],
   play: async (bench) => {

@@ -1,7 +1,7 @@
-import type { Fault } from './fault.ts'
+import { faults } from './registry.ts'
 import { type FaultReport, isAsClaimed, type SetReport } from './run.ts'
 
-const NAME = 33
+const NAME = Math.max(...faults.map(({ name }) => name.length)) + 2
 const CLASS = 7
 const HARM = 14
 const RULES = 26
@@ -10,8 +10,8 @@ const OUTCOME = 40
 const row = (...cells: readonly (readonly [string, number])[]): string =>
   `${cells.map(([text, width]) => text.padEnd(width)).join('')}`.trimEnd()
 
-/** What there is, one fault a line. */
-export function renderList(faults: readonly Fault[]): string {
+/** The catalogue, one fault a line. */
+export function renderList(): string {
   const lines = faults.map((fault) =>
     row(
       [fault.name, NAME],

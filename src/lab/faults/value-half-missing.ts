@@ -4,7 +4,7 @@ import { readByB, serveA } from './play.ts'
 import { tapDecode } from './seams.ts'
 
 /**
- * F064, F071: keys and values of a page are two transfers, and only the keys arrive. Attention finds places by what B said and
+ * F068, F071: keys and values of a page are two transfers, and only the keys arrive. Attention finds places by what B said and
  * reads what A said there. B's own characters lead it astray after the first of A's, so B asks again and again, each time
  * with what it has learnt put in the place of its own code.
  */
@@ -12,7 +12,7 @@ export const valueHalfMissing: Fault = {
   name: 'value-half-missing',
   class: 'D',
   harm: 'leak',
-  reports: ['F064', 'F071'],
+  reports: ['F068', 'F071'],
   summary: 'of every page only the keys are delivered; the values are the previous owner\u2019s',
   rules: ['R8'],
   play: async (bench) => {

@@ -1,12 +1,12 @@
 import type { Fault } from './fault.ts'
 import { readByB, serveA } from './play.ts'
 
-/** F083, F088: prefill computes another request's prompt for this one, since both share an id somewhere on the way. */
+/** F088: prefill computes another request's prompt for this one, since both share an id somewhere on the way. */
 export const idsMixedUp: Fault = {
   name: 'prompt-of-another-request',
   class: 'F',
   harm: 'leak',
-  reports: ['F083', 'F088'],
+  reports: ['F088'],
   summary: 'prefill is handed another request\u2019s prompt under this request\u2019s name',
   rules: ['R3', 'R8'],
   play: async (bench) => {

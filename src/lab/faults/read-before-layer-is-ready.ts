@@ -2,19 +2,16 @@ import type { Fault } from './fault.ts'
 import { readByB, serveA } from './play.ts'
 import { tapChannel } from './seams.ts'
 
-/** From this page on, pages come after the last word. */
-const LATE_FROM = 2
-const LATE_UNTIL = 5
-
 /**
- * F065, F072: the note that a transfer is complete takes another way than its pages and is there before the last of them.
+ * F066: pages travel layer by layer, and decode begins when the first layer is there. It attends to the last layer's
+ * pages as they were left by whoever had them before.
  */
-export const manifestOvertakes: Fault = {
-  name: 'completion-overtakes-pages',
+export const layerNotReady: Fault = {
+  name: 'read-before-layer-is-ready',
   class: 'D',
   harm: 'leak',
-  reports: ['F065', 'F072'],
-  summary: 'the word that all was sent arrives before the last pages do',
+  reports: ['F066'],
+  summary: 'decode begins when the first layer has arrived; the last one still holds what was there before',
   rules: ['R4', 'R5', 'R8'],
   play: async (bench) => {
     const cast = bench.cast()
@@ -24,13 +21,13 @@ export const manifestOvertakes: Fault = {
         return {
           channel: tapChannel({
             page: (frame, rows, deliver) => {
-              const slow = frame.ordinal >= LATE_FROM && frame.ordinal < LATE_UNTIL
-              if (slow && tenantOf(frame.requestId) === 'B') late.push(() => deliver(frame, rows))
+              const held = tenantOf(frame.requestId) === 'B' && frame.layer > 0
+              if (held) late.push(() => deliver(frame, rows))
               else deliver(frame, rows)
             },
             manifest: (frame, deliver) => {
               deliver(frame)
-              for (const page of late.splice(0)) page()
+              for (const frameAfter of late.splice(0)) frameAfter()
             },
           }),
         }

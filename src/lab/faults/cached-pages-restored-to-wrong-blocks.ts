@@ -3,14 +3,14 @@ import type { Fault } from './fault.ts'
 import { readByB, serveA } from './play.ts'
 
 /**
- * F113, F118: cached pages are moved out of the pool and back, and come back in the place of others: whole blocks, with all
+ * F118: cached pages are moved out of the pool and back, and come back in the place of others: whole blocks, with all
  * that says whose they are. B repeats its prompt, finds its own pages in the cache, and A's rows in them.
  */
 export const wrongBlock: Fault = {
   name: 'cached-pages-restored-to-wrong-blocks',
   class: 'H',
   harm: 'leak',
-  reports: ['F113', 'F118'],
+  reports: ['F118'],
   summary: 'cached pages of one tenant are restored into the blocks of another\u2019s',
   rules: ['R5', 'R8'],
   play: async (bench) => {

@@ -4,14 +4,14 @@ import { readByB, serveA } from './play.ts'
 import { tapPrefill } from './seams.ts'
 
 /**
- * F034, F036: what was handed out for one transfer is used again for the next. The order to compute A's prompt, kept from
+ * F036, F088: what was handed out for one transfer is used again for the next. The order to compute A's prompt, kept from
  * before, is played again with B's lease, and A's pages are what B's decode gets first.
  */
 export const staleReference: Fault = {
   name: 'stale-reference-replayed',
   class: 'B2',
   harm: 'leak',
-  reports: ['F034', 'F036'],
+  reports: ['F036', 'F088'],
   summary: 'the order for an earlier request\u2019s pages is replayed under the present one\u2019s lease',
   rules: ['R3', 'R4', 'R8', 'R10'],
   play: async (bench) => {

@@ -6,14 +6,14 @@ import { tapChannel } from './seams.ts'
 const LOST = [2, 3, 4]
 
 /**
- * F063, F069: some pages of a prompt never arrive, but the sender's last word counts them as sent, and the receiver takes its
+ * F065, F069: some pages of a prompt never arrive, but the sender's last word counts them as sent, and the receiver takes its
  * word for it.
  */
 export const partialFill: Fault = {
   name: 'partial-fill-reported-complete',
   class: 'D',
   harm: 'leak',
-  reports: ['F063', 'F069'],
+  reports: ['F065', 'F069'],
   summary: 'pages are lost on the way and the manifest says that all were sent',
   rules: ['R4', 'R5', 'R8'],
   play: async (bench) => {

@@ -5,12 +5,12 @@ import { firstRows, tapChannel } from './seams.ts'
 const ROWS_SENT = 4
 const SHORT = [2, 3, 4]
 
-/** F066, F068: a page arrives with fewer rows than it has, and counts as arrived. */
+/** F069, F072: a page arrives with fewer rows than it has, and counts as arrived. */
 export const shortRows: Fault = {
   name: 'page-with-too-few-rows',
   class: 'D',
   harm: 'leak',
-  reports: ['F066', 'F068'],
+  reports: ['F069', 'F072'],
   summary: 'pages arrive with four of their sixteen rows and count as delivered',
   rules: ['R4', 'R5', 'R8'],
   play: async (bench) => {

@@ -4,14 +4,14 @@ import { answerOf, statusLine } from './play.ts'
 import { gate } from './seams.ts'
 
 /**
- * F024, F029: pages of aborted requests are struck off the books of the request but never reach the free list. Each abort
+ * F025, F029: pages of aborted requests are struck off the books of the request but never reach the free list. Each abort
  * takes some room away, until nothing that is legal can be served, and nobody knows why.
  */
 export const pagesLost: Fault = {
   name: 'abort-strands-pages',
   class: 'K',
   harm: 'stranded',
-  reports: ['F024', 'F029'],
+  reports: ['F025', 'F029'],
   summary: 'pages of aborted requests never come back to the free list',
   rules: ['R7'],
   bookkeeping: ['R6'],

@@ -4,14 +4,14 @@ import { readByB, serveA } from './play.ts'
 import { storesLastRow, tapChannel } from './seams.ts'
 
 /**
- * F075, F079: a recycled slot keeps the state of whoever had it before. Here the slot in which a transfer's end is noted
+ * F075, F080: a recycled slot keeps the state of whoever had it before. Here the slot in which a transfer's end is noted
  * still says that A's is over when B gets it, and decode begins before a page has come.
  */
 export const recycledState: Fault = {
   name: 'recycled-state-not-reset',
   class: 'E',
   harm: 'leak',
-  reports: ['F075', 'F079'],
+  reports: ['F075', 'F080'],
   summary: 'a recycled slot still says that the transfer is complete, and decode begins before it has begun',
   rules: ['R4', 'R5', 'R8', 'R10'],
   play: async (bench) => {

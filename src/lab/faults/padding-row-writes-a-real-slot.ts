@@ -7,14 +7,14 @@ import { tapChannel } from './seams.ts'
 const PADDING_PAGE = 0
 
 /**
- * F052, F058: batches are filled up to an even number with a copy of the last row, and the copy is stored like any other, in
+ * F058, F061: batches are filled up to an even number with a copy of the last row, and the copy is stored like any other, in
  * the page that a table of zeros names. That page is B's.
  */
 export const paddingRow: Fault = {
   name: 'padding-row-writes-a-real-slot',
   class: 'C',
   harm: 'leak',
-  reports: ['F052', 'F058'],
+  reports: ['F058', 'F061'],
   summary: 'the row that fills up a batch is stored in page 0, which belongs to somebody',
   rules: ['R5'],
   play: async (bench) => {

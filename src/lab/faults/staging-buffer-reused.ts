@@ -4,14 +4,14 @@ import { readByB } from './play.ts'
 import { tapChannel } from './seams.ts'
 
 /**
- * F039, F044: pages go out by way of staging buffers, one for each place, and a buffer is used again before its last page has
+ * F040, F044: pages go out by way of staging buffers, one for each place, and a buffer is used again before its last page has
  * left. B's frames go out with the bytes that A's pages have put there since.
  */
 export const stagingBuffer: Fault = {
   name: 'staging-buffer-reused',
   class: 'B3',
   harm: 'leak',
-  reports: ['F039', 'F044'],
+  reports: ['F040', 'F044'],
   summary: 'a staging buffer takes the next request\u2019s page before the one in it has left',
   rules: ['R8'],
   play: async (bench) => {

@@ -3,14 +3,14 @@ import { readByB, serveA } from './play.ts'
 import { tapChannel } from './seams.ts'
 
 /**
- * F054, F071: sender and receiver count pages differently, and each page lands one place too early: the first is lost, the
+ * F063, F071: sender and receiver count pages differently, and each page lands one place too early: the first is lost, the
  * last is never written. B's code stood in the first.
  */
 export const shiftedPages: Fault = {
   name: 'pages-shifted-by-one',
   class: 'D',
   harm: 'leak',
-  reports: ['F054', 'F071'],
+  reports: ['F063', 'F071'],
   summary: 'every page lands one place too early; the last keeps what was there before',
   rules: ['R4', 'R5', 'R8'],
   play: async (bench) => {

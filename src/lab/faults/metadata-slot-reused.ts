@@ -12,7 +12,7 @@ export const metadataSlot: Fault = {
   name: 'metadata-slot-reused',
   class: 'F',
   harm: 'leak',
-  reports: ['F080', 'F088'],
+  reports: ['F080'],
   summary: 'late frames of an aborted request arrive under the number that its successor was given',
   rules: ['R8', 'R10'],
   play: async (bench) => {
