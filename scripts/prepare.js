@@ -91,8 +91,13 @@ function npm(folder, args) {
       cwd: folder,
       stdio: ['ignore', 2, 2],
     })
-  } catch {
-    console.error(`bulkhead: "npm ${args.join(' ')}" failed; see the lines above`)
+  } catch (error) {
+    const command = `"npm ${args.join(' ')}" in ${folder}`
+    if (error.code === 'ENOENT') console.error(`bulkhead: ${command} needs npm on the PATH; it comes with Node.js`)
+    else
+      console.error(
+        `bulkhead: ${command} failed; the lines above say why. Nothing was started; run it again once mended`,
+      )
     process.exit(2)
   }
 }
