@@ -109,7 +109,14 @@ async function runOurs() {
 async function runTheirs(cases) {
   const llama = await getLlama({ gpu: false, build: 'never', maxThreads: 2, logLevel: 'error' })
   const model = await llama.loadModel({ modelPath: values.model })
-  const context = await model.createContext({ contextSize: length + 8, threads: 2 })
+  // KV in f32 as ours is: with llama.cpp's own default, f16, it is its cache that rounds
+  const context = await model.createContext({
+    contextSize: length + 8,
+    threads: 2,
+    flashAttention: false,
+    experimentalKvCacheKeyType: 'F32',
+    experimentalKvCacheValueType: 'F32',
+  })
   const sequence = context.getSequence()
   const results = []
   for (const tokens of cases) {
