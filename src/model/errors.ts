@@ -1,3 +1,5 @@
+import { oneLine } from '../telemetry/index.ts'
+
 /** Why a model file is not served. Codes are stable; messages are for people and name the thing that is wrong. */
 export type ModelRefusalCode =
   | 'unreadable'
@@ -40,7 +42,7 @@ export class ModelError extends Error {
     readonly cause?: unknown
     readonly details?: Readonly<Record<string, string | number>>
   }) {
-    super(options.message, { cause: options.cause })
+    super(oneLine(options.message), { cause: options.cause })
     this.name = 'ModelError'
     this.code = options.code
     this.details = options.details ?? {}

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { kvBytesPerToken } from '../kernels/index.ts'
+import { oneLine } from '../telemetry/index.ts'
 import { type ModelTensors, matricesOf } from './architectures/architecture.ts'
 import { refusing } from './errors.ts'
 import { Fields } from './gguf/fields.ts'
@@ -24,7 +25,7 @@ export function inspectModel(path: string): Promise<InspectResult> {
     const inspection: ModelInspection = {
       kind: 'ok',
       path,
-      name: fields.string('general.name') ?? basename(path).replace(/\.gguf$/, ''),
+      name: oneLine(fields.string('general.name') ?? basename(path).replace(/\.gguf$/, '')),
       architecture: layout.architecture,
       shape: layout.shape,
       tokenizer: readTokenizer(fields, layout.shape.vocab),

@@ -1,3 +1,4 @@
+import { oneLine } from '../telemetry/index.ts'
 import { type ModelTensors, matricesOf } from './architectures/architecture.ts'
 import type { Fields } from './gguf/fields.ts'
 import type { TensorType } from './gguf/tensor-types.ts'
@@ -55,7 +56,7 @@ export function loadNotes(tensors: ModelTensors, fields: Fields): string[] {
   const unknown = fields
     .keys('llama.')
     .filter((key) => !KNOWN.has(key))
-    .map((key) => `metadata key ${key} is not known and has no effect`)
+    .map((key) => oneLine(`metadata key ${key} is not known and has no effect`))
   return [...conversions, ...unknown]
 }
 

@@ -1,5 +1,6 @@
 export type { Role, TelemetryEvent } from './events.ts'
 export { type LogLevel, type LogRecord, logLevel, logRecord, renderHumanLine, renderJsonLine } from './log.ts'
+export { oneLine } from './one-line.ts'
 export { prometheusContentType, renderPrometheus } from './prometheus.ts'
 export { createRecorder, type Recorder } from './recorder.ts'
 export {

@@ -1,3 +1,4 @@
+import { oneLine } from '../telemetry/index.ts'
 import { BoundedInterpreter, type Budget, boundedRange } from './bounded-interpreter.ts'
 import { TextError } from './errors.ts'
 import { createEnvironment, type JinjaNode, parseJinja } from './jinja.ts'
@@ -127,11 +128,6 @@ function renderError(error: unknown, source: string, explain: boolean): TextErro
 
 function invalid(message: string): TextError {
   return new TextError({ code: 'template_invalid', message })
-}
-
-/** What a template says stays on its line and cannot steer a terminal. */
-function oneLine(text: string): string {
-  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 }
 
 function messageOf(error: unknown): string {

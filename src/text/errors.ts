@@ -1,3 +1,5 @@
+import { oneLine } from '../telemetry/index.ts'
+
 /** Stable codes; messages are for people and may change. */
 export type TextErrorCode =
   | 'unsupported_tokenizer'
@@ -19,7 +21,7 @@ export class TextError extends Error {
     readonly cause?: unknown
     readonly details?: Readonly<Record<string, string | number>>
   }) {
-    super(init.message, init.cause === undefined ? undefined : { cause: init.cause })
+    super(oneLine(init.message), init.cause === undefined ? undefined : { cause: init.cause })
     this.code = init.code
     this.details = init.details ?? {}
   }

@@ -250,3 +250,28 @@ describe('a file that is refused', () => {
     expect(await inspectWith({ metadata: { [key]: value } })).toMatchObject({ code: 'bad_metadata' })
   })
 })
+
+describe('words out of a file', () => {
+  const evil = 'x\n\u001b[2Jbulkhead ready\u2028'
+  const cannotSteer = /^[^\p{Cc}\p{Zl}\p{Zp}]+$/u
+
+  it('stay on their line, in a refusal and in what is said of a file that is served', async () => {
+    const extra = (name: string): WritableTensor => ({ ...syntheticTensors(options).at(-1)!, name })
+    const refused = await inspectWith({ tensors: (tensors) => [...tensors, extra(evil)] })
+    expect(refused).toMatchObject({ code: 'unexpected_tensor', message: expect.stringMatching(cannotSteer) })
+    const served = await inspectWith({
+      metadata: { 'general.name': { string: evil }, [`llama.${evil}`]: { u32: 1 } },
+    })
+    expect(served).toMatchObject({
+      name: expect.stringMatching(cannotSteer),
+      notes: [expect.stringMatching(cannotSteer)],
+    })
+  })
+
+  it('are cut where a name is longer than any line', async () => {
+    const long = await inspectWith({
+      tensors: (tensors) => [...tensors, { ...syntheticTensors(options).at(-1)!, name: 'n'.repeat(60_000) }],
+    })
+    expect(long.kind === 'refused' && long.message.length).toBe(1_001)
+  })
+})
