@@ -105,6 +105,18 @@ describe('checkTicket', () => {
     )
   })
 
+  it('keeps texts apart that hold the bytes of a border', () => {
+    const border = '\u0001\0\0\0\0'
+    const one = issueTicket({ ...claims, tenant: 'a', model: `b${border}c` }, crypto)
+    const other = issueTicket({ ...claims, tenant: `a${border}b`, model: 'c' }, crypto)
+    expect(one.mac).not.toBe(other.mac)
+  })
+
+  it('does not admit ids under a signed count that is not theirs', () => {
+    const ticket = issueTicket({ ...claims, promptTokens: ids.length + 1 }, crypto)
+    expect(checkTicket(ticket, { ...facts, used: unused }, crypto)).toEqual({ kind: 'invalid', reason: 'wrong_tokens' })
+  })
+
   it('is not issued for what is no number or no text', () => {
     expect(() => issueTicket({ ...claims, promptTokens: -1 }, crypto)).toThrow(AdmissionError)
     expect(() => issueTicket({ ...claims, expiresAt: Number.NaN }, crypto)).toThrow(AdmissionError)
