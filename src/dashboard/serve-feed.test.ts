@@ -29,10 +29,10 @@ const served: ServedModel = {
   pools: { prefill: use('rf..'), decode: use('ssq.') },
 }
 
-const createWorld = (): World => {
+const createWorld = (models: readonly ServedModel[] = [served]): World => {
   const timers: (() => void)[] = []
   const time = { now: 0 }
-  const engine: Pick<EnginePort, 'models'> = { models: () => [served] }
+  const engine: Pick<EnginePort, 'models'> = { models: () => models }
   const feed = createServeFeed({
     engine,
     clock: { now: () => time.now, wall: () => 1000 + time.now },
@@ -85,6 +85,18 @@ describe('createServeFeed', () => {
     })
     const figures = seen[0]?.panes[0]?.figures.map(({ label, value }) => `${label} ${value}`)
     expect(figures).toEqual(['running 2', 'waiting 3', 'tokens/s 0.0', 'window 1,024 of 2,048'])
+  })
+
+  it.each([
+    ['armed', 'good'],
+    ['stale', 'warn'],
+  ] as const)('a model whose detector is %s is shown in tone %s', (state, tone) => {
+    const detector = { role: 'decode', detector: 'seal', rule: 'R8', state, ageSeconds: 9 } as const
+    createWorld([{ ...served, id: 'recall', detectors: [detector] }]).feed.subscribe((json) => {
+      const { panes } = JSON.parse(json) as FeedSnapshot
+      expect(panes[1]?.status).toEqual({ label: 'ready', tone })
+    })
+    expect.assertions(1)
   })
 
   it('is one line of JSON, whatever happened', () => {

@@ -96,7 +96,7 @@ const pane = (
   title: model.id,
   subtitle: model.integrity === 'full' ? null : 'served without seals (integrity: tags)',
   status: served?.ready
-    ? { label: 'ready', tone: model.effectiveWindow < model.advertisedWindow ? 'warn' : 'good' }
+    ? { label: 'ready', tone: isDegraded(model, served) ? 'warn' : 'good' }
     : { label: served?.reason ?? 'not started', tone: 'bad' },
   figures: [
     { label: 'running', value: String(served?.running ?? 0) },
@@ -110,6 +110,12 @@ const pane = (
   pools: served === undefined ? [] : [pool('prefill', served.pools.prefill), pool('decode', served.pools.decode)],
   outcome: null,
 })
+
+/** Serves, but a person should look: as `/ready` says in words. A detector that is not armed is never green (R14). */
+const isDegraded = (
+  { effectiveWindow, advertisedWindow }: ServeFeedOptions['models'][number],
+  { detectors = [] }: ServedModel,
+): boolean => effectiveWindow < advertisedWindow || detectors.some(({ state }) => state !== 'armed')
 
 const windowText = ({ effectiveWindow, advertisedWindow }: ServeFeedOptions['models'][number]): string => {
   const shown = (tokens: number): string => tokens.toLocaleString('en')
