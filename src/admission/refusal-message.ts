@@ -7,7 +7,7 @@ type Refused = Extract<Verdict, { readonly kind: 'refused' }>
  * details (`n_prompt_tokens_is`).
  * Where n sequences fail only by rounding up to whole pages, one sentence more says so.
  */
-export function refusalMessage(verdict: Refused): string {
+export function refusalMessage(verdict: Pick<Refused, 'cause' | 'nCtx' | 'promptTokens' | 'outputTokens'>): string {
   const { nCtx, promptTokens, outputTokens } = verdict
   const start = `This model's maximum context length is ${nCtx} tokens. However, `
   const end = 'Please reduce the length of the messages'

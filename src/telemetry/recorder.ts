@@ -44,7 +44,7 @@ export const createRecorder = (): Recorder => {
   )
   const httpSeconds = createHistogram(
     'bulkhead_http_request_seconds',
-    "Time to an HTTP request's last byte.",
+    'Time until the status of an HTTP request was sent: at the first token of a stream, at the end of anything else.',
     latencyBounds,
   )
   const first = createHistogram(

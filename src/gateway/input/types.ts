@@ -26,7 +26,7 @@ export interface GenerationRequest {
 /** How one served model turns text into token ids. Both functions stop soon after `limit` ids. */
 export interface PromptModel {
   readonly id: string
-  /** Ids after which counting a prompt is hopeless: the effective window. */
+  /** Ids after which counting stops, at or above the effective window: what lies beyond can only be refused. */
   readonly encodeLimit: number
   encodeText(text: string, limit: number): Encoded
   /**

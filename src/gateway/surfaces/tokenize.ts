@@ -1,4 +1,4 @@
-import { effectiveWindow } from '../../admission/index.ts'
+import { effectiveWindow, refusalMessage } from '../../admission/index.ts'
 import type { Call, GatewayContext } from '../context.ts'
 import { errorBody, errorResponse } from '../errors.ts'
 import { json } from './models.ts'
@@ -16,7 +16,7 @@ export const tokenize = async (context: GatewayContext, call: Call): Promise<Res
   return errorResponse(
     errorBody({
       code: 'context_length_exceeded',
-      message: `This model's maximum context length is ${window} tokens. However, your messages resulted in ${ids.length} tokens. Please reduce the length of the messages.`,
+      message: refusalMessage({ cause: 'prompt', nCtx: window, promptTokens: ids.length, outputTokens: 0 }),
       details: { n_prompt_tokens: ids.length, n_prompt_tokens_is: 'at_least', n_ctx: window },
     }),
   )
