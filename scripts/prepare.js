@@ -73,9 +73,9 @@ function compile() {
   writeFileSync(stamp, wanted)
 }
 
-/** What the compiler leaves behind but the program reads: kernels and the page. */
+/** What the compiler leaves behind but the program reads: the kernels. */
 function isAsset(file) {
-  return /\.(wasm|html|css|svg)$/.test(file) || file.endsWith('.page.js')
+  return file.endsWith('.wasm')
 }
 
 function copyAsset(file) {
