@@ -22,7 +22,9 @@ describe('the words after a command', () => {
     [['--prot=1'], 'no option --prot; did you mean --port? (see: bulkhead thing do --help)'],
     [['--json', '-p'], 'no option -p (see: bulkhead thing do --help)'],
     [['--port', '1', '--frobnicate'], 'no option --frobnicate (see: bulkhead thing do --help)'],
-    [['--port'], "Option '--port <value>' argument missing (see: bulkhead thing do --help)"],
+    [['--port'], '--port needs PORT (see: bulkhead thing do --help)'],
+    [['--port', '-1'], '--port needs PORT, which does not begin with a dash (see: bulkhead thing do --help)'],
+    [['--json=1'], '--json takes no value (see: bulkhead thing do --help)'],
   ])('that are wrong are named in one line: %j', (words, problem) => {
     expect(() => parseWords(command, words)).toThrow(new UsageError(problem))
   })

@@ -75,9 +75,15 @@ export function parseWords(command: Command, words: readonly string[]): Pick<Com
   }
 }
 
-/** Node's own message, unless it is about an option that does not exist: that one speaks of how to pass odd operands. */
+/** In the words of the other messages: Node's own speak of how to pass odd operands, and of ambiguity. */
 function optionProblem(command: Command, words: readonly string[], error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
+    const option = /--[\w-]+/.exec(message)?.[0] ?? 'an option'
+    if (message.includes('does not take')) return `${option} takes no value`
+    const value = command.options[option.slice(2)]?.value ?? 'a value'
+    return `${option} needs ${value}${message.includes('ambiguous') ? ', which does not begin with a dash' : ''}`
+  }
   if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') return message.split('\n')[0]!
   const names = [...Object.keys(command.options), 'help']
   const given = words.map((word) => word.split('=')[0]!)
