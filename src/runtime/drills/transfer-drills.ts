@@ -99,6 +99,11 @@ export const transferDrills = (
       ]),
     () =>
       findingOf('closed_lease', [
+        drillCase(
+          'pages that come in time',
+          `${options.worker.shape.pageSize + 1} rows stand`,
+          () => `${delivered((parcels) => parcels).standing()} rows stand`,
+        ),
         drillCase('pages that come after the abort', '0 rows stand', () => {
           const stage = new Rehearsal(options)
           stage.reserve(REQUEST)

@@ -81,6 +81,14 @@ test('a seal that is always the same is not armed', () => {
   })
 })
 
+test('frames that never arrive do not pass for frames that were discarded', () => {
+  const kernels = { ...kernelsWith(fullFences()), markFilled: () => undefined }
+  expect(drill(fullFences(), kernels).find(({ detector }) => detector === 'closed_lease')).toMatchObject({
+    armed: false,
+    detail: 'pages that come in time: expected 5 rows stand, saw 0 rows stand',
+  })
+})
+
 test('an alarm that rings on the honest case is not armed', () => {
   const full = fullFences()
   const jumpy: Fences = { ...full, identity: () => false }
