@@ -120,12 +120,16 @@ type CommonWorkerEffect = ForwardEffect | ClaimEffect | RetireEffect | ScrubEffe
 /**
  * Read `rows` rows of one layer of the page out of the pool, seal them under `lineageKey` and write frame and bytes to the
  * channel, then step `page_sent{id}` (as soon as the bytes are copied out of the pool; back-pressure may delay it).
+ * First, as the bytes are read: the page's tag is `tag` and `rows` rows stand in this layer (R5), or nothing is sent and the
+ * event says what was found. The seal is made here, so a page that is another's by now would verify as this one's.
  * `lineageKey` null (R8 off): the frame's seal is 16 zero bytes. `frame` lacks only the seal.
  */
 export interface SendPageEffect {
   readonly kind: 'send_page'
   readonly id: number
   readonly page: number
+  /** Null where R5 is off: nothing is looked at. */
+  readonly tag: PageTag | null
   readonly frame: Omit<PageFrame, 'seal'>
   readonly lineageKey: Uint8Array | null
 }

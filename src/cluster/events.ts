@@ -46,7 +46,8 @@ export type PrefillEvent = Timed &
     | { readonly kind: 'peer'; readonly message: DecodeToPrefill }
     /** All rows of this layer of the pass stand in the pool. In order, before `forward_done`. */
     | { readonly kind: 'layer_done'; readonly planId: number; readonly layer: number }
-    | { readonly kind: 'page_sent'; readonly id: number }
+    /** `fault`: why nothing was sent. */
+    | { readonly kind: 'page_sent'; readonly id: number; readonly fault?: 'page_tag' | 'unfilled_row' }
     /** One seal for each layer, or none. */
     | {
         readonly kind: 'page_published'

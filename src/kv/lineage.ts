@@ -2,9 +2,9 @@ import { encode } from './encode.ts'
 
 /** Where a page's bytes come from; a seal verifies under this lineage and no other (R8). */
 export interface Lineage {
-  /** The request and attempt until the page is published; its R9 key afterwards, see `publishedNamespace`. */
+  /** The request and attempt until the page is published, `PUBLISHED_NAMESPACE` afterwards. */
   readonly namespace: string
-  /** Digest over all token ids up to the page's last row, from `prefixDigests`. */
+  /** Digest over all token ids up to the page's last row, from `prefixDigests`; of a published page its R9 key. */
   readonly tokenDigest: Uint8Array
   readonly layer: number
   readonly ordinal: number
@@ -51,6 +51,8 @@ export const prefixDigests = (ids: Int32Array, pageSize: number, sha256: Sha256)
   return digests
 }
 
-/** Namespace of a published page: its R9 key, which no request's name can be mistaken for. */
-export const publishedNamespace = (key: Uint8Array): string =>
-  `prefix:${Array.from(key, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+/**
+ * Namespace of every published page. Its R9 key takes the place of the token digest: it covers all tokens up to the page's end,
+ * and whose they are. No request's namespace is like it: those have a slash.
+ */
+export const PUBLISHED_NAMESPACE = 'published'

@@ -102,9 +102,11 @@ export class PrefillMachine implements Prefiller {
       case 'forward_done':
         this.#chunker.done(event.result, event.seconds)
         break
-      case 'page_sent':
-        this.#outbox.sent(event.id)
+      case 'page_sent': {
+        const sent = this.#outbox.sent(event.id)
+        if (sent && event.fault && !sent.job.over) this.#integrity(sent.job, 'R5', event.fault, sent.page)
         break
+      }
       case 'page_published':
         this.#published(event.id, event.guarded, event.seals)
         break

@@ -55,13 +55,14 @@ export class Outbox {
     })
   }
 
-  /** The bytes are out of the pool. */
-  sent(id: number): void {
+  /** The bytes are out of the pool, or will never be. Returns whose page it was; undefined if the link went before. */
+  sent(id: number): { readonly job: PrefillJob; readonly page: number } | undefined {
     const send = this.#sends.get(id)
-    if (send === undefined) return
+    if (send === undefined) return undefined
     this.#sends.delete(id)
     send.job.busy--
     this.#pages.release([send.handle], 'reader')
+    return { job: send.job, page: send.handle.page }
   }
 
   /** The socket is gone, so no send reads the pool any more: that is the proof that frees its pages (R6). */
@@ -81,6 +82,7 @@ export class Outbox {
       kind: 'send_page',
       id,
       page: handle.page,
+      tag: fences.kernel.tags ? { owner: handle.owner, generation: handle.generation } : null,
       frame: { kind: 'page', ...identityOf(job), lease: job.lease, layer, ordinal, rows },
       lineageKey: fences.seals.key(lineage, crypto.sha256),
     })

@@ -1,4 +1,4 @@
-import { type PageGrant, type PrefixNode, publishedNamespace } from '../../kv/index.ts'
+import { type PageGrant, type PrefixNode, PUBLISHED_NAMESPACE } from '../../kv/index.ts'
 import type { PublishPageEffect, VerifyPageEffect } from '../effects.ts'
 import type { PrefillOptions } from '../options.ts'
 import type { Holding, WorkerPages } from '../worker/pages.ts'
@@ -92,10 +92,9 @@ export class PublishedSeals {
 
   #keysOf({ page: { key, ordinal } }: PrefixNode): Uint8Array[] | null {
     const { fences, shape, crypto } = this.#options
-    const namespace = publishedNamespace(key)
     const keys: Uint8Array[] = []
     for (let layer = 0; layer < shape.layers; layer++) {
-      const lineage = { namespace, tokenDigest: key, layer, ordinal, rows: shape.pageSize }
+      const lineage = { namespace: PUBLISHED_NAMESPACE, tokenDigest: key, layer, ordinal, rows: shape.pageSize }
       const derived = fences.seals.key(lineage, crypto.sha256)
       if (derived === null) return null
       keys.push(derived)
