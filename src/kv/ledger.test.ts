@@ -133,6 +133,12 @@ describe('quarantine', () => {
     expect(ledger.acquit(grant)).toEqual({ ok: true, value: 'home' })
     expect(ledger.reserve(1).ok).toBe(true)
   })
+
+  it('is what a page must be in to be acquitted', () => {
+    const ledger = ledgerOf(1)
+    const [grant] = reserve(ledger, 1).grants as [PageGrant]
+    expect(ledger.acquit(grant)).toMatchObject({ ok: false, fault: { code: 'wrong_state' } })
+  })
 })
 
 describe('R7: the pool conserves', () => {
@@ -179,5 +185,6 @@ describe('R7: the pool conserves', () => {
     expect(ledger.audit()?.code).toBe('conservation')
     const refused = ledger.reserve(1)
     expect(refused.ok ? null : refused.fault.code).toBe('conservation')
+    expect(ledger.counts().free).toBe(2)
   })
 })

@@ -140,15 +140,6 @@ export const pages = [
     why: 'a page has the same tag in its next life',
   },
   {
-    id: 'R5-rows-forgotten',
-    rule: 'R5',
-    file: records,
-    find: '    this.owner[page] = 0\n    this.#clear(page)\n',
-    replace: '    this.owner[page] = 0\n    this.holders.lease[page] = 0\n',
-    why: 'what stood in a page still counts once it is free',
-    tests: ['src/kv/ledger.test.ts'],
-  },
-  {
     id: 'R5-least-layer',
     rule: 'R5',
     file: records,
