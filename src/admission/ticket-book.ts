@@ -30,7 +30,11 @@ export class TicketBook {
     return check
   }
 
+  /** From the front: a router's tickets expire in the order in which it issued them, and a full book must not be read through each time. */
   #forgetExpired(now: number): void {
-    for (const [key, expiresAt] of this.#used) if (expiresAt <= now) this.#used.delete(key)
+    for (const [key, expiresAt] of this.#used) {
+      if (expiresAt > now) return
+      this.#used.delete(key)
+    }
   }
 }

@@ -150,4 +150,13 @@ describe('TicketBook', () => {
     expect(book.admit(later, { ...facts, attempt: 3, now: 1000 }).kind).toBe('valid')
     expect(book.size).toBe(1)
   })
+
+  it('never forgets a ticket that has not expired, whatever expired before and after it', () => {
+    const book = new TicketBook(crypto, 3)
+    const until = (attempt: number, expiresAt: number) => issueTicket({ ...claims, attempt, expiresAt }, crypto)
+    const tickets = [until(0, 100), until(1, 5000), until(2, 100)]
+    for (const [attempt, ticket] of tickets.entries()) book.admit(ticket, { ...facts, attempt, now: 0 })
+    expect(book.admit(until(3, 5000), { ...facts, attempt: 3, now: 200 }).kind).toBe('valid')
+    expect(book.admit(tickets[1]!, { ...facts, attempt: 1, now: 200 })).toEqual({ kind: 'invalid', reason: 'reused' })
+  })
 })
