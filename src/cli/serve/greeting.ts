@@ -15,7 +15,9 @@ export interface Greeting {
 export function greeting({ url, pageKey, tenantKey, model }: Greeting): string {
   const key = tenantKey ?? 'YOUR_KEY'
   const id = model.wanted.id
-  const send = `curl -s ${url}/v1/chat/completions -H 'authorization: Bearer ${key}' -H 'content-type: application/json'`
+  // an address that means all addresses is none to send to
+  const reach = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:')
+  const send = `curl -s ${reach}/v1/chat/completions -H 'authorization: Bearer ${key}' -H 'content-type: application/json'`
   const small = JSON.stringify({
     model: id,
     messages: [{ role: 'user', content: 'Tell me about the sea.' }],
@@ -25,7 +27,7 @@ export function greeting({ url, pageKey, tenantKey, model }: Greeting): string {
   const oversized = `node -p 'JSON.stringify({model:"${id}",messages:[{role:"user",content:"sea ".repeat(${words})}]})'`
   return [
     `bulkhead ready ${url}`,
-    `page: ${url}/#key=${pageKey}`,
+    `page: ${reach}/#key=${pageKey}`,
     '',
     'a request:',
     `${send} -d '${small}'`,

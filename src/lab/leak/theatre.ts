@@ -18,9 +18,9 @@ export interface Theatre extends FeedSource {
 }
 
 const SCENES = [
-  'Tenant A is served on both engines',
-  "Tenant B's prompt is too long for prefill: the unguarded engine takes it as one token",
-  'Bulkhead refuses the same request before a page is reserved',
+  'Tenant A is served',
+  'The unguarded engine takes a prompt that is too long as one token',
+  'Bulkhead refuses it before a page is reserved',
 ] as const
 
 interface Side {
@@ -150,7 +150,7 @@ function snapshot(scene: number, over: boolean, panes: readonly FeedPane[], at: 
   return {
     at,
     title: 'The fault of 2026, and its end',
-    caption: over ? 'Over. Start it again for new codes.' : (SCENES[scene] ?? null),
+    caption: over ? 'Over. In a moment it begins again, with new codes.' : (SCENES[scene] ?? null),
     steps,
     panes,
     events: [],

@@ -43,7 +43,11 @@ export const REFUSALS = {
     code: 'invalid_host',
     message: 'The request needs exactly one Host header that names a host.',
   },
-  foreignHost: { status: 421, code: 'misdirected_request', message: 'This server does not answer for that host.' },
+  foreignHost: {
+    status: 421,
+    code: 'misdirected_request',
+    message: 'This server does not answer for that host. Names it answers for are listed under allowed_hosts.',
+  },
   method: {
     status: 405,
     code: 'method_not_allowed',
