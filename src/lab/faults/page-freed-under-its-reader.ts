@@ -13,7 +13,7 @@ export const readerAfterFree: Fault = {
   harm: 'leak',
   reports: ['F034', 'F035'],
   summary: 'prefill gives pages back before they are read out, and computes the next prompt into them',
-  rules: ['R6'],
+  rules: ['R5', 'R6'],
   bookkeeping: ['R7'],
   play: async (bench) => {
     const cast = bench.cast()

@@ -15,6 +15,7 @@ import { metadataSlot } from './metadata-slot-reused.ts'
 import { paddingRow } from './padding-row-writes-a-real-slot.ts'
 import { readerAfterFree } from './page-freed-under-its-reader.ts'
 import { lateWriter } from './page-freed-under-its-writer.ts'
+import { pageSentBeforeItIsComputed } from './page-sent-before-it-is-computed.ts'
 import { shortRows } from './page-with-too-few-rows.ts'
 import { shiftedPages } from './pages-shifted-by-one.ts'
 import { partialFill } from './partial-fill-reported-complete.ts'
@@ -53,6 +54,7 @@ export const faults: readonly Fault[] = [
   partialFill,
   manifestOvertakes,
   layerNotReady,
+  pageSentBeforeItIsComputed,
   valueHalfMissing,
   shortRows,
   shiftedPages,

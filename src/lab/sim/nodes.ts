@@ -150,12 +150,18 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
     return keys.map((key, layer) => this.memory.seal(page, layer, rows, key))
   }
 
-  #sendPage({ id, page, frame, lineageKey }: Extract<PrefillEffect, { kind: 'send_page' }>): void {
+  #sendPage({ id, page, tag, frame, lineageKey }: Extract<PrefillEffect, { kind: 'send_page' }>): void {
     const pages = [page]
     this.#sending.set(id, pages)
     this.context.check('touchBegins', (checker) => checker.touchBegins(this.life, pages))
     this.copy([], () => {
       if (!this.#sending.delete(id)) return
+      const foreign = tag !== null && !this.memory.hasTag(page, tag)
+      if (foreign || (tag !== null && this.memory.filled(page, frame.layer) < frame.rows)) {
+        this.context.check('touchEnds', (checker) => checker.touchEnds(this.life, pages))
+        this.stepNow({ kind: 'page_sent', id, fault: foreign ? 'page_tag' : 'unfilled_row' })
+        return
+      }
       const bytes = this.memory.read(page, frame.layer, frame.rows)
       const seal = lineageKey === null ? NO_SEAL : this.memory.seal(page, frame.layer, frame.rows, lineageKey)
       this.context.check('touchEnds', (checker) => checker.touchEnds(this.life, pages))

@@ -171,7 +171,7 @@ describe('prefill', () => {
       ordinal: 0,
       rows: 2,
     } as const
-    const effect: PrefillEffect = { kind: 'send_page', id: 9, page: 2, frame, lineageKey: LINEAGE }
+    const effect: PrefillEffect = { kind: 'send_page', id: 9, page: 2, tag: null, frame, lineageKey: LINEAGE }
     const { seen, machine } = scripted<PrefillEvent, PrefillEffect>({ start: [effect], peer: [effect] })
     const core = createPrefillCore(machine, ports())
     core.start()

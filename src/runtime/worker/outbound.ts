@@ -2,6 +2,8 @@ import type { SendManifestEffect, SendPageEffect } from '../../cluster/index.ts'
 import type { PoolKernels } from '../../kernels/index.ts'
 import type { PageSink } from './ports.ts'
 
+export type SendFault = 'page_tag' | 'unfilled_row'
+
 const NO_SEAL = new Uint8Array(16)
 
 /**
@@ -10,7 +12,7 @@ const NO_SEAL = new Uint8Array(16)
  */
 export class Outbound {
   readonly #kernels: PoolKernels
-  readonly #sent: (id: number) => void
+  readonly #sent: (id: number, fault?: SendFault) => void
   readonly #pageBytes: number
   /** Buffers the channel is done with: pages go out by the thousand, and their garbage would outgrow the pool. */
   readonly #spare: Uint8Array[] = []
@@ -18,7 +20,7 @@ export class Outbound {
   #sink: PageSink | null = null
   #full = false
 
-  constructor(kernels: PoolKernels, pageSize: number, sent: (id: number) => void) {
+  constructor(kernels: PoolKernels, pageSize: number, sent: (id: number, fault?: SendFault) => void) {
     this.#kernels = kernels
     this.#pageBytes = kernels.rowBytes(pageSize)
     this.#sent = sent
@@ -55,12 +57,24 @@ export class Outbound {
     }
   }
 
-  #sendPage(sink: PageSink, { id, page, frame, lineageKey }: SendPageEffect): void {
+  #sendPage(sink: PageSink, { id, page, tag, frame, lineageKey }: SendPageEffect): void {
+    const fault = tag === null ? null : this.#faultOf(page, tag, frame.layer, frame.rows)
+    if (fault !== null) {
+      this.#sent(id, fault)
+      return
+    }
     const buffer = this.#spare.pop() ?? new Uint8Array(this.#pageBytes)
     const rows = buffer.subarray(0, this.#kernels.rowBytes(frame.rows))
     this.#kernels.readRows(page, frame.layer, frame.rows, rows)
     const seal = lineageKey ? this.#kernels.seal(page, frame.layer, frame.rows, lineageKey) : NO_SEAL
     this.#full = !sink.sendPage({ ...frame, seal }, rows, () => this.#spare.push(buffer))
     this.#sent(id)
+  }
+
+  /** R5: the seal made here would vouch for whatever stands in the page. */
+  #faultOf(page: number, tag: NonNullable<SendPageEffect['tag']>, layer: number, rows: number): SendFault | null {
+    const { owner, generation } = this.#kernels.tag(page)
+    if (owner !== tag.owner || generation !== tag.generation) return 'page_tag'
+    return this.#kernels.filled(page, layer) < rows ? 'unfilled_row' : null
   }
 }

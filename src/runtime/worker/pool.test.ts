@@ -75,6 +75,7 @@ describe('pages on their way out', () => {
     kind: 'send_page',
     id,
     page: 2,
+    tag: null,
     frame,
     lineageKey: new Uint8Array(32).fill(1),
     ...change,
@@ -139,6 +140,24 @@ describe('pages on their way out', () => {
     outbound.drained()
     expect(sink.log).toEqual(['page 1 sealed', 'page 3 sealed', 'manifest'])
     expect(sent).toEqual([1, 2])
+  })
+
+  test('a page that is another\u2019s by now, or whose rows do not stand, is not sent', () => {
+    const sent: (string | undefined)[] = []
+    const sink = sinkOf(9)
+    const outbound = new Outbound(kernels, SHAPE.pageSize, (_id, fault) => sent.push(fault))
+    outbound.up(sink)
+    const [page, owner, generation, ordinal] = [2, 7, 3, 0].map((word) => Uint32Array.of(word))
+    kernels.claim(page!, owner!, generation!, ordinal!)
+    fill(1)
+    outbound.push(effect(1, { tag: { owner: 7, generation: 3 } }))
+    kernels.markFilled(2, 0, 4)
+    outbound.push(effect(2, { tag: { owner: 7, generation: 2 } }))
+    outbound.push(effect(3, { tag: { owner: 8, generation: 3 } }))
+    expect(sink.log).toEqual([])
+    outbound.push(effect(4, { tag: { owner: 7, generation: 3 } }))
+    expect(sent).toEqual(['unfilled_row', 'page_tag', 'page_tag', undefined])
+    expect(sink.log).toEqual(['page 1 sealed'])
   })
 
   test('a buffer is used again once it is written, and not before', () => {

@@ -58,7 +58,9 @@ export const createPrefillCore = (machine: Prefiller, ports: WorkerPorts<Prefill
   const executeOnPool = createPoolEffects(kernels, ports.poolPages, now, dispatch, guards)
   const executeOnPublished = createPublishedPages(kernels, guards, digests, now, dispatch)
   const driver = createDriver<PrefillEvent, PrefillEffect>(machine, execute, ports.idle)
-  const outbound = new Outbound(kernels, ports.pageSize, (id) => driver.dispatch({ kind: 'page_sent', id, now: now() }))
+  const outbound = new Outbound(kernels, ports.pageSize, (id, fault) =>
+    driver.dispatch({ kind: 'page_sent', id, ...(fault && { fault }), now: now() }),
+  )
   return {
     start: () => driver.dispatch({ kind: 'start', now: now() }),
     message: (message) => driver.dispatch({ kind: 'message', message, now: now() }),
