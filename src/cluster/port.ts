@@ -80,4 +80,6 @@ export interface PoolUse {
   readonly cells: string
   /** Of the owned pages, those that hold cached prefixes; absent where there is no cache. */
   readonly cached?: number
+  /** Of the cached ones, those that nobody reads: they make way for whoever needs room. */
+  readonly idle?: number
 }

@@ -72,6 +72,20 @@ describe('operations', () => {
     ])
   })
 
+  it('metrics show cached pages, and count those that nobody reads as room', async () => {
+    const world = createWorld()
+    const [model] = world.engine.served
+    const prefill = { ...model!.pools.prefill, total: 64, free: 50, owned: 14, draining: 1, cached: 9, idle: 8 }
+    world.engine.served = [{ ...model!, pools: { ...model!.pools, prefill } }]
+    const text = await (await world.send('/metrics')).text()
+    for (const line of [
+      'bulkhead_pages{model="tiny",pool="prefill",state="free"} 58',
+      'bulkhead_pages{model="tiny",pool="prefill",state="owned"} 6',
+      'bulkhead_prefix_pages{model="tiny"} 9',
+    ])
+      expect(text).toContain(`${line}\n`)
+  })
+
   it("metrics show pools, queue, vLLM's names and outcomes, and no tenant", async () => {
     const recorder = createRecorder()
     const world = createWorld({ telemetry: recorder.record, metrics: recorder.families })

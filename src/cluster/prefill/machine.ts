@@ -63,7 +63,7 @@ export class PrefillMachine implements Prefiller {
 
   poolUse(): PoolUse {
     const use = this.#pages.use()
-    return this.#prefixes === null ? use : { ...use, cached: this.#prefixes.size }
+    return this.#prefixes === null ? use : { ...use, ...this.#prefixes.use() }
   }
 
   poolCounts(): PoolCounts {

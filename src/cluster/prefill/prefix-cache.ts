@@ -11,6 +11,7 @@ import {
 } from '../../kv/index.ts'
 import type { PublishPageEffect, VerifyPageEffect } from '../effects.ts'
 import type { PrefillOptions, PrefixCacheOptions } from '../options.ts'
+import type { PoolUse } from '../port.ts'
 import type { Holding, WorkerPages } from '../worker/pages.ts'
 import type { PrefillJob } from './job.ts'
 import { PublishedSeals } from './published-seals.ts'
@@ -59,9 +60,10 @@ export class PrefixCache {
     })
   }
 
-  /** Pages that hold cached prefixes now. */
-  get size(): number {
-    return this.#index.pages + this.#leaving.size
+  /** Pages that hold cached prefixes now; O(pages). */
+  use(): Required<Pick<PoolUse, 'cached' | 'idle'>> {
+    const idle = this.#index.nodes().filter((node) => node.state === 'ready' && node.borrowers === 0).length
+    return { cached: this.#index.pages + this.#leaving.size, idle }
   }
 
   /** The full pages of a prompt with their keys; one SHA-256 each. */

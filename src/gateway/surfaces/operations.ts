@@ -1,5 +1,5 @@
 import { effectiveWindow } from '../../admission/index.ts'
-import type { DetectorState, ServedModel } from '../../cluster/index.ts'
+import type { DetectorState, PoolUse, ServedModel } from '../../cluster/index.ts'
 import {
   gaugeFamily,
   type MetricFamily,
@@ -59,9 +59,15 @@ const poolSamples = (model: ServedModel): Sample[] =>
   (['prefill', 'decode'] as const).flatMap((pool) =>
     (['free', 'owned', 'draining', 'quarantined'] as const).map((state) => ({
       labels: { model: model.id, pool, state },
-      value: model.pools[pool][state],
+      value: model.pools[pool][state] + idlePages(model.pools[pool], state),
     })),
   )
+
+/** Cached pages that nobody reads are room like any other, so they are shown as free and not as owned. */
+const idlePages = ({ idle = 0 }: PoolUse, state: string): number => {
+  if (state === 'free') return idle
+  return state === 'owned' ? -idle : 0
+}
 
 const detectorSamples = (model: ServedModel): Sample[] =>
   (model.detectors ?? []).map(({ role, detector, state }) => ({
@@ -78,10 +84,14 @@ const gauges = (models: readonly ServedModel[]): MetricFamily[] => {
   const running = (model: ServedModel): number => model.running
   const waiting = (model: ServedModel): number => model.waiting
   return [
-    gaugeFamily('bulkhead_pages', 'Pages of each pool, by state.', models.flatMap(poolSamples)),
+    gaugeFamily(
+      'bulkhead_pages',
+      'Pages of each pool, by state; cached pages that nobody reads are free.',
+      models.flatMap(poolSamples),
+    ),
     gaugeFamily(
       'bulkhead_prefix_pages',
-      'Pages that hold cached prefixes, of those in state owned.',
+      'Pages of the prefill pool that hold cached prefixes.',
       models.map((model) => ({ labels: { model: model.id }, value: model.pools.prefill.cached ?? 0 })),
     ),
     gaugeFamily(

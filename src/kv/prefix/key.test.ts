@@ -64,6 +64,17 @@ describe('R9: the key of a scope', () => {
   })
 })
 
+describe('R9: tokens on a hit', () => {
+  it('are compared one by one', () => {
+    const held = Int32Array.of(1, 2, 3, 4)
+    const matches = (...wanted: number[]): boolean => fullPrefixKeys.matches(Int32Array.from(wanted), held)
+    expect(matches(1, 2, 3, 4)).toBe(true)
+    expect([matches(1, 2, 3, 5), matches(0, 2, 3, 4), matches(1, 2, 3), matches(1, 2, 3, 4, 5)]).toEqual(
+      Array(4).fill(false),
+    )
+  })
+})
+
 describe('the pages of a prompt', () => {
   const pagesOf = (ids: readonly number[], publicPrefixes: readonly (readonly number[])[] = [], tenant = 'a') =>
     prefixPages(
