@@ -21,6 +21,20 @@ describe('lineageKey', () => {
     expect(new Set(others.map((lineage) => hex(lineageKey(lineage, sha256)))).size).toBe(others.length)
   })
 
+  it('is derived once for the layers of a page, and remembered with its digest and for its lineage alone', () => {
+    let calls = 0
+    const counted = (data: Uint8Array): Uint8Array => {
+      calls += 1
+      return sha256(data)
+    }
+    const tokenDigest = new Uint8Array(32)
+    const keys = [0, 1, 2, 3].map((layer) => hex(lineageKey({ ...base, tokenDigest, layer }, counted)))
+    expect([calls, new Set(keys).size]).toEqual([1, 4])
+    const other = hex(lineageKey({ ...base, tokenDigest, layer: 0, namespace: 'r2/0' }, counted))
+    expect([calls, keys.includes(other)]).toEqual([2, false])
+    expect(hex(lineageKey({ ...base, tokenDigest: tokenDigest.slice(), layer: 3 }, counted))).toBe(keys[3])
+  })
+
   it('does not let a field run into its neighbour', () => {
     const left = { ...base, namespace: 'ab', tokenDigest: new TextEncoder().encode('c') }
     const right = { ...base, namespace: 'a', tokenDigest: new TextEncoder().encode('bc') }

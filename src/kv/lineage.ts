@@ -1,4 +1,5 @@
 import { encode } from './encode.ts'
+import { LayerKeys } from './layer-keys.ts'
 
 /** Where a page's bytes come from; a seal verifies under this lineage and no other (R8). */
 export interface Lineage {
@@ -15,27 +16,34 @@ export interface Lineage {
 export type Sha256 = (data: Uint8Array) => Uint8Array
 
 const utf8 = new TextEncoder()
-const KEY_DOMAIN = utf8.encode('bulkhead/lineage-key/1')
+const KEY_DOMAIN = utf8.encode('bulkhead/lineage-key/2')
 const PREFIX_DOMAIN = utf8.encode('bulkhead/prefix-digest/1')
 
 /**
- * 32-byte key of a page's seal. The input is domain-separated, typed and length-prefixed: no two lineages share an encoding.
+ * 32-byte key of a page's seal in one layer. The input is domain-separated, typed and length-prefixed: no two lineages share
+ * an encoding. The page's own key is derived once and stretched over the layers; it is remembered for as long as the caller
+ * keeps `tokenDigest`, which must not change.
  */
-export const lineageKey = (lineage: Lineage, sha256: Sha256): Uint8Array => {
-  const { namespace, tokenDigest, layer, ordinal, rows } = lineage
-  return sha256(encode([KEY_DOMAIN, bytesOf(namespace), tokenDigest], [layer, ordinal, rows]))
+export const lineageKey = ({ namespace, tokenDigest, layer, ordinal, rows }: Lineage, sha256: Sha256): Uint8Array => {
+  let page = pages.get(tokenDigest)
+  if (page?.namespace !== namespace || page.ordinal !== ordinal || page.rows !== rows || page.sha256 !== sha256) {
+    const key = sha256(encode([KEY_DOMAIN, utf8.encode(namespace), tokenDigest], [ordinal, rows]))
+    page = { namespace, ordinal, rows, sha256, keys: new LayerKeys(key) }
+    pages.set(tokenDigest, page)
+  }
+  return page.keys.of(layer)
 }
 
-// A request's pages cross one after the other, and a key is derived for each page and layer.
-let lastText = ''
-let lastBytes: Uint8Array = new Uint8Array(0)
-const bytesOf = (text: string): Uint8Array => {
-  if (text !== lastText) {
-    lastText = text
-    lastBytes = utf8.encode(text)
+const pages = new WeakMap<
+  Uint8Array,
+  {
+    readonly namespace: string
+    readonly ordinal: number
+    readonly rows: number
+    readonly sha256: Sha256
+    readonly keys: LayerKeys
   }
-  return lastBytes
-}
+>()
 
 /**
  * One digest per page over all ids up to its last row, as a chain: digest i covers digest i - 1 and the ids of page i, so a

@@ -42,7 +42,7 @@ export interface IntegrityBench {
   /** Microseconds of one page over all layers. */
   readonly pageMicros: Readonly<Record<'claim' | `retire_${Scrub}`, number>>
   readonly seals: readonly SealSpeed[]
-  /** Microseconds to derive the key of one page and layer. */
+  /** Microseconds to derive the keys of one page: a SHA-256 call, and a block of ChaCha20 for every two layers. */
   readonly keyMicros: number
   /** Guard rows of all held pages, swept every 256 passes: microseconds per page, and per cent of the decode step above. */
   readonly sweep: { readonly pageMicros: number; readonly perCent: number }
@@ -132,7 +132,7 @@ export async function benchIntegrity(options: IntegrityBenchOptions): Promise<In
     scrub,
     pageMicros,
     seals: benchSeals({ now }),
-    keyMicros: stage.micros(() => stage.deriveKey()),
+    keyMicros: stage.micros(() => stage.deriveKey()) * shape.layers,
     sweep: {
       pageMicros: sweepMicros,
       perCent: (100 * sweepMicros * heldPages) / SWEEP_EVERY / (1_000 * decode.baseMs),
@@ -155,6 +155,7 @@ class Stage {
   readonly #options: IntegrityBenchOptions
   readonly #spare: Uint32Array
   #keys = 0
+  #digest = DIGEST
 
   constructor(shape: ModelShape, kernels: PoolKernels, options: IntegrityBenchOptions) {
     this.#shape = shape
@@ -182,12 +183,16 @@ class Stage {
 
   /** Seals so many pages of a layer each, with their keys derived: what the sender does, or the receiver. */
   seal(count: number): void {
-    for (let i = 0; i < count; i++) this.#kernels.seal(i % 8, i % this.#shape.layers, PAGE, this.deriveKey())
+    for (let i = 0; i < count; i++) this.#kernels.seal(i % 8, this.#keys % this.#shape.layers, PAGE, this.deriveKey())
   }
 
+  /** The key of the next layer, or of the next page's first. */
   deriveKey(): Uint8Array {
+    const layer = this.#keys % this.#shape.layers
+    const ordinal = (this.#keys - layer) / this.#shape.layers
+    if (layer === 0) this.#digest = DIGEST.slice()
     this.#keys += 1
-    const lineage = { namespace: 'bench-request/1', tokenDigest: DIGEST, layer: 0, ordinal: this.#keys, rows: PAGE }
+    const lineage = { namespace: 'bench-request/1', tokenDigest: this.#digest, layer, ordinal, rows: PAGE }
     return lineageKey(lineage, this.#options.digests.sha256)
   }
 

@@ -53,7 +53,7 @@ function render(figures: IntegrityBench): string {
       ({ from, pageBytes, sealGBs, copyGBs }) =>
         `seal of ${pageBytes} bytes from ${from}: ${sealGBs.toFixed(1)} GB/s, copy ${copyGBs.toFixed(1)} GB/s`,
     ),
-    `key of a page and layer: ${keyMicros.toFixed(2)} us`,
+    `keys of a page, all layers: ${keyMicros.toFixed(2)} us`,
     `sweep: ${sweep.pageMicros.toFixed(2)} us a page, ${sweep.perCent.toFixed(3)} % of a decode step at one in 256`,
     '',
   ].join('\n')

@@ -1,7 +1,8 @@
-import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { DigestTools, KeyedDigest, KeyLabel, Random, Secrets } from '../types.ts'
 
-const sha256 = (data: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(data).digest())
+// In one call: a key is derived for every page and layer that crosses.
+const sha256 = (data: Uint8Array): Uint8Array => new Uint8Array(hash('sha256', data, 'buffer'))
 
 const mac = (key: Uint8Array, data: Uint8Array): Uint8Array =>
   new Uint8Array(createHmac('sha256', key).update(data).digest())
