@@ -101,6 +101,18 @@ export class GatewayError extends Error {
   }
 }
 
+/**
+ * Where in our own sources an error was thrown, as `gateway/surfaces/run.js:66`; null where that cannot be told. A fault of ours is
+ * mended by whoever knows its place; its message stays behind, since it may quote a request.
+ */
+export const placeOf = (error: unknown): string | null => {
+  if (!(error instanceof Error) || error.stack === undefined) return null
+  const from = error.stack.indexOf(error.message)
+  if (from < 0) return null
+  const frames = error.stack.slice(from + error.message.length)
+  return /\/(?:src|dist)\/([\w./-]+\.[jt]s:\d+)/.exec(frames)?.[1] ?? null
+}
+
 export const statusOf = (code: GatewayCode): number => conventions[code].status
 
 /** OpenAI's body, `{"error":{message,type,param,code}}`, plus `details` where there are any. */

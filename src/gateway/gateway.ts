@@ -1,5 +1,5 @@
 import { type Call, createContext, type GatewayContext } from './context.ts'
-import { errorBody, errorResponse } from './errors.ts'
+import { errorBody, errorResponse, placeOf } from './errors.ts'
 import { echoableId, hex } from './ids.ts'
 import type { GatewayHandler, GatewayOptions } from './options.ts'
 import { matchRoute, type Route } from './routes.ts'
@@ -27,8 +27,8 @@ export const createGateway = (options: GatewayOptions): GatewayHandler => {
   return async (request) => {
     const arrivedAt = clock.now()
     const requestId = `req_${hex(random.bytes(16))}`
-    const { response, route, tenant } = await answer(context, request, requestId, arrivedAt).catch(() =>
-      failed(context),
+    const { response, route, tenant } = await answer(context, request, requestId, arrivedAt).catch((error: unknown) =>
+      failed(context, error),
     )
     telemetry({
       kind: 'http_request',
@@ -131,9 +131,9 @@ const keyedSurface = (context: GatewayContext, call: Call, route: Route): Respon
   }
 }
 
-/** A fault of ours. Whatever it was may quote the request, so the code is all that leaves. */
-const failed = (context: GatewayContext): Outcome => {
-  context.options.telemetry({ kind: 'request_failed', model: 'none', code: 'internal' })
+/** A fault of ours. Whatever it was may quote the request: the client hears the code, the operator also the place. */
+const failed = (context: GatewayContext, cause: unknown): Outcome => {
+  context.options.telemetry({ kind: 'request_failed', model: 'none', code: 'internal', at: placeOf(cause) })
   const error = errorBody({ code: 'internal', message: 'The server failed to handle this request.' })
   return { response: errorResponse(error), route: 'none', tenant: null }
 }

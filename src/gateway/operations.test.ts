@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createRecorder } from '../telemetry/index.ts'
+import { placeOf } from './errors.ts'
 import { answering, byteModel, createWorld, errorOf, servedModel } from './testing/doubles.ts'
 
 const clamped = { advertisedWindow: 2048, prefillPool: 1024, decodePool: 2048, pageSize: 16 }
@@ -138,6 +139,34 @@ describe('a fault of ours', () => {
       expect(error).toMatchObject({ status: 500, type: 'server_error', code: 'internal' })
       expect(error.message).not.toContain('SECRET')
     }
-    expect(world.events).toContainEqual({ kind: 'request_failed', model: 'none', code: 'internal' })
+    expect(world.events).toContainEqual({
+      kind: 'request_failed',
+      model: 'none',
+      code: 'internal',
+      at: expect.stringMatching(/^gateway\/operations\.test\.ts:\d+$/),
+    })
+    expect(JSON.stringify(world.events)).not.toContain('SECRET')
   })
+
+  it('while a prompt is counted is a failure and no refusal; its place is told, its words are not', async () => {
+    const model = byteModel()
+    const encodeText = (text: string): never => {
+      throw new Error(`${text}\n    at secret (/app/src/${text}.ts:1:1)`)
+    }
+    const world = createWorld({ models: [{ ...model, prompt: { ...model.prompt, encodeText } }] })
+    const error = await errorOf(await world.post('/v1/completions', { model: 'tiny', prompt: 'SECRET' }))
+    expect(error).toMatchObject({ status: 500, code: 'internal' })
+    expect(world.events).toContainEqual({
+      kind: 'request_failed',
+      model: 'tiny',
+      code: 'internal',
+      at: expect.stringMatching(/^gateway\/operations\.test\.ts:\d+$/),
+    })
+    expect(JSON.stringify([error, world.events])).not.toContain('SECRET')
+  })
+
+  it.each([['not even an error'], [Object.assign(new Error('x'), { stack: undefined })], [{ stack: 7 }]])(
+    'has no place where it brings none: %j',
+    (thrown) => expect(placeOf(thrown)).toBeNull(),
+  )
 })

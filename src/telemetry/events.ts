@@ -8,7 +8,8 @@ export type TelemetryEvent =
       readonly reason: string
       readonly outputTokens: number
     }
-  | { readonly kind: 'request_failed'; readonly model: string; readonly code: string }
+  /** `at`: of a fault of ours, the place in our sources. */
+  | { readonly kind: 'request_failed'; readonly model: string; readonly code: string; readonly at?: string | null }
   | { readonly kind: 'request_aborted'; readonly model: string }
   | {
       readonly kind: 'integrity_fault'

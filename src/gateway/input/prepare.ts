@@ -1,5 +1,5 @@
 import type { ChatMessage, Encoded } from '../../text/index.ts'
-import { type ErrorBody, errorBody, GatewayError } from '../errors.ts'
+import { type ErrorBody, errorBody, GatewayError, placeOf } from '../errors.ts'
 import { fault, field, missing } from './fields.ts'
 import { isObject, type JsonObject, parseBody } from './json.ts'
 import { readMessages } from './messages.ts'
@@ -44,7 +44,7 @@ export const prepare = (job: PrepareJob, models: ReadonlyMap<string, PromptModel
     }
     return { kind: 'generation', request, ids, complete }
   } catch (error) {
-    return { kind: 'error', model, error: describe(error) }
+    return { kind: 'error', model, error: describe(error), at: error instanceof GatewayError ? null : placeOf(error) }
   }
 }
 

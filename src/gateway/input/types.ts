@@ -51,4 +51,10 @@ export type Prepared =
       readonly complete: boolean
     }
   | { readonly kind: 'tokens'; readonly model: string; readonly ids: Int32Array; readonly complete: boolean }
-  | { readonly kind: 'error'; readonly model: string | null; readonly error: ErrorBody }
+  | {
+      readonly kind: 'error'
+      readonly model: string | null
+      readonly error: ErrorBody
+      /** Of a fault of ours (`internal`), the place in our sources. */
+      readonly at: string | null
+    }

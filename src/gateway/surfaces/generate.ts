@@ -1,7 +1,8 @@
 import { judge } from '../../admission/index.ts'
+import type { TelemetryEvent } from '../../telemetry/index.ts'
 import type { Call, GatewayContext } from '../context.ts'
 import { errorResponse } from '../errors.ts'
-import type { Surface } from '../input/index.ts'
+import type { Prepared, Surface } from '../input/index.ts'
 import { prepareCall } from './prepared.ts'
 import { type GenerationPrepared, runExchange } from './run.ts'
 
@@ -16,17 +17,19 @@ export const generate = async (context: GatewayContext, call: Call, surface: Sur
   const prepared = await prepareCall(context, call, surface)
   switch (prepared.kind) {
     case 'error':
-      context.options.telemetry({
-        kind: 'request_refused',
-        model: prepared.model ?? noModel,
-        code: prepared.error.code,
-      })
+      context.options.telemetry(unprepared(prepared))
       return errorResponse(prepared.error)
     case 'tokens':
       throw new Error('a generation was prepared as a count')
     case 'generation':
       return start(context, call, prepared)
   }
+}
+
+/** A request is refused for what it says; one that could not be read for a fault of ours has failed. */
+const unprepared = ({ model, error, at }: Extract<Prepared, { kind: 'error' }>): TelemetryEvent => {
+  const named = { model: model ?? noModel, code: error.code }
+  return error.code === 'internal' ? { kind: 'request_failed', ...named, at } : { kind: 'request_refused', ...named }
 }
 
 const start = (context: GatewayContext, call: Call, prepared: GenerationPrepared): Promise<Response> => {

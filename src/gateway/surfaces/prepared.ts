@@ -19,13 +19,13 @@ export const prepareCall = async (
     if (body.length <= offloadAbove) return prepare(job, context.prompts)
     return (await offload.call(prepareTask, job, [body.buffer], call.request.signal)) as Prepared
   } catch (cause) {
-    if (cause instanceof GatewayError) return { kind: 'error', model: null, error: cause.body }
+    if (cause instanceof GatewayError) return { kind: 'error', model: null, error: cause.body, at: null }
     // The thread failed, timed out or stopped; its own message may hold text of the body and stays where it is.
     const error = errorBody({
       code: 'unavailable',
       message: 'The server could not read this request now.',
       retryAfterSeconds: 1,
     })
-    return { kind: 'error', model: null, error }
+    return { kind: 'error', model: null, error, at: null }
   }
 }
