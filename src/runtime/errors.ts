@@ -1,9 +1,4 @@
-export type RuntimeErrorCode =
-  | 'worker_failed_to_start'
-  | 'worker_protocol'
-  | 'model_unusable'
-  | 'listen_failed'
-  | 'stopped'
+export type RuntimeErrorCode = 'worker_failed_to_start' | 'model_unusable'
 
 /** The one error of this room. */
 export class RuntimeError extends Error {

@@ -23,7 +23,8 @@ const send = (message: FromWorker): void => {
 
 const crash = (error: unknown): void => {
   const reason = error instanceof Error ? error.message : 'unknown'
-  const code = (error as { code?: unknown }).code
+  // What is thrown need not be an error, nor anything at all.
+  const code = (error as { code?: unknown } | null | undefined)?.code
   setTimeout(() => process.exit(EXIT_CRASHED), 200)
   if (!process.connected) process.exit(EXIT_CRASHED)
   const message: FromWorker = { kind: 'refused', code: typeof code === 'string' ? code : 'crashed', reason }
