@@ -128,11 +128,6 @@ export class PageLedger {
     return { ok: true, value: viewOf({ ...grant, owner, generation }) }
   }
 
-  /** Nobody but the lease may touch the page: it could be given up this moment. */
-  isIdle(handle: PageHandle): boolean {
-    return this.#checkHandle(handle) === null && this.#records.holderCount(handle.page) === 1
-  }
-
   isSealed(handle: PageHandle): boolean {
     return this.#checkHandle(handle) === null && this.#records.state[handle.page] === SEALED
   }

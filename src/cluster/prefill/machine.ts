@@ -215,7 +215,7 @@ export class PrefillMachine implements Prefiller {
   #linkDown(): void {
     this.#linkUp = false
     this.#send({ kind: 'channel', up: false })
-    for (const job of this.#jobs.values()) this.#fail(job, 'worker_lost', 'the channel to decode closed')
+    for (const job of this.#jobs.values()) if (!job.over) this.#fail(job, 'worker_lost', 'the channel to decode closed')
     this.#outbox.linkDown()
   }
 
@@ -248,8 +248,8 @@ export class PrefillMachine implements Prefiller {
   }
 
   #fail(job: PrefillJob, code: FailureCode, detail: string): void {
-    if (job.over) return
-    this.#send({ kind: 'failed', ...identityOf(job), code, detail })
+    // Of one that was complete nothing is said any more, but nothing is published either.
+    if (!job.over) this.#send({ kind: 'failed', ...identityOf(job), code, detail })
     this.#end(job, 'aborted')
   }
 
@@ -260,9 +260,7 @@ export class PrefillMachine implements Prefiller {
     this.#pages.telemetry({ kind: 'integrity_fault', role: 'prefill', rule, fault, page, owner, requestId })
     this.#prefixes?.condemn(node, fault, finder?.holding ?? null)
     for (const job of this.#jobs.values()) {
-      if (!job.borrowed.includes(node)) continue
-      if (job.over) this.#end(job, 'aborted')
-      else this.#fail(job, 'kv_integrity', `${rule} ${fault} page ${page}`)
+      if (job.borrowed.includes(node)) this.#fail(job, 'kv_integrity', `${rule} ${fault} page ${page}`)
     }
   }
 

@@ -88,7 +88,9 @@ describe('R11: a page is published', () => {
     it('while its rows are being computed', () => {
       const { ask, settle, step, machine } = cachingPrefill(12)
       const begun = ask('a', ids(8))
-      const after = [...step(abort), ...settle(begun)]
+      const aborted = step(abort)
+      expect(machine.poolCounts()).toMatchObject({ draining: 2 })
+      const after = [...aborted, ...settle(begun)]
       expect(ofKind(after, 'publish_page')).toEqual([])
       expect(machine.poolUse()).toMatchObject({ free: 12, cached: 0 })
     })
@@ -97,6 +99,7 @@ describe('R11: a page is published', () => {
       const { ask, settle, step, machine } = cachingPrefill(12)
       const sends = ofKind(settle(ask('a', ids(8)), {}, ['send_page']), 'send_page')
       const after = [...step(abort), ...settle(sends)]
+      expect(ofKind(after, 'telemetry').filter(({ event }) => event.kind === 'integrity_fault')).toEqual([])
       expect(ofKind(after, 'publish_page')).toEqual([])
       expect(machine.poolUse()).toMatchObject({ free: 12, cached: 0 })
     })

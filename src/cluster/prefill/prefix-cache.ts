@@ -36,7 +36,7 @@ export class PrefixCache {
   readonly #pages: WorkerPages
   readonly #seals: PublishedSeals
   readonly #index: PrefixIndex
-  /** Gone from the index, but borrowed or being sealed: given up when that ends. */
+  /** Gone from the index, but borrowed: given up when that ends. */
   readonly #leaving = new Set<PrefixNode>()
 
   constructor(
@@ -125,19 +125,26 @@ export class PrefixCache {
     if (wanted > total) return
     let short = wanted - free
     for (; short > 0; short--) {
-      const node = this.#index.victim((one) => this.#pages.isIdle(one.view))
+      const node = this.#index.victim()
       if (node === null) return
       this.#drop(node, 'pressure')
     }
   }
 
-  /** Of a request's own pages those that may be published as things stand (R11). */
+  /** R11: of a request's own pages those that may be published as things stand. Asked at its end, and again if it ends otherwise. */
   candidates(job: PrefillJob): ReadonlySet<PageGrant> {
     const own = job.holding.grants.slice(0, job.prefix.length - job.borrowed.length)
-    return new Set(own.filter((grant) => this.#mayPublish(job, grant)))
+    const { publish } = this.#options.fences
+    const { pageSize } = this.#options.shape
+    const ending = job.over ? job.ending : 'running'
+    return new Set(
+      own.filter((grant) =>
+        publish({ ending, rows: this.#pages.rows(grant), pageSize, sealed: this.#pages.isSealed(grant) }),
+      ),
+    )
   }
 
-  /** Once nothing of the request can touch its pages any more: what it computed joins what is there already. */
+  /** Once nothing of the request can touch its pages any more: the candidates among them join what is there already. */
   publish(job: PrefillJob): void {
     const path: PrefixNode[] = []
     let published = 0
@@ -146,7 +153,8 @@ export class PrefixCache {
       if (node === undefined) {
         // Other tokens under this key, or a page borrowed and gone since: what follows has nothing to hang on.
         const grant = this.#index.taken(page) ? undefined : job.holding.grants[page.ordinal - job.borrowed.length]
-        if (grant === undefined || !this.#mayPublish(job, grant) || !this.#roomInQuota(page.group, path)) break
+        if (grant === undefined || !job.holding.leased.has(grant)) break
+        if (!this.#roomInQuota(page.group, path)) break
         const view = this.#pages.transfer(job.holding, grant)
         if (view === null) break
         node = this.#index.insert(page, path.at(-1) ?? null, view)
@@ -160,9 +168,7 @@ export class PrefixCache {
   }
 
   published(id: number, seals: readonly Uint8Array[]): PrefixNode | null {
-    const node = this.#seals.published(id, seals)
-    if (node !== null) this.#letGo(node)
-    return node
+    return this.#seals.published(id, seals)
   }
 
   nodeAt(page: number): PrefixNode | undefined {
@@ -182,19 +188,10 @@ export class PrefixCache {
     for (const node of this.#index.nodes()) if (node.parent === null) this.#drop(node, 'flush')
   }
 
-  #mayPublish(job: PrefillJob, grant: PageGrant): boolean {
-    return this.#options.fences.publish({
-      ending: job.over ? job.ending : 'running',
-      rows: this.#pages.rows(grant),
-      pageSize: this.#options.shape.pageSize,
-      sealed: this.#pages.isSealed(grant),
-    })
-  }
-
   /** A tenant at its quota makes room out of its own: what it has not used for longest, but not what the page will hang on. */
   #roomInQuota(group: string, path: readonly PrefixNode[]): boolean {
     while (!this.#index.hasRoom(group)) {
-      const node = this.#index.victimOf(group, (one) => this.#pages.isIdle(one.view) && !path.includes(one))
+      const node = this.#index.victimOf(group, path)
       if (node === null) return false
       this.#drop(node, 'quota')
     }
@@ -213,9 +210,9 @@ export class PrefixCache {
     this.#letGo(node)
   }
 
-  /** Gives up a page that has left the index, once nobody borrows it and no seal of it is being computed. */
+  /** Gives up a page that has left the index, once nobody borrows it. */
   #letGo(node: PrefixNode): void {
-    if (node.borrowers > 0 || this.#seals.pending(node) || !this.#leaving.delete(node)) return
+    if (node.borrowers > 0 || !this.#leaving.delete(node)) return
     this.#pages.release([node.view], 'lease')
   }
 

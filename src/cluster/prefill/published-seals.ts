@@ -16,7 +16,6 @@ export class PublishedSeals {
     number,
     { readonly node: PrefixNode; readonly holding: Holding; readonly keys: Uint8Array[] | null }
   >()
-  readonly #pending = new Set<PrefixNode>()
   readonly #verifying = new Map<number, { readonly node: PrefixNode; readonly job: PrefillJob }>()
   #nextId = 1
 
@@ -38,7 +37,6 @@ export class PublishedSeals {
     const id = this.#nextId++
     const keys = this.#keysOf(node)
     this.#publishing.set(id, { node, holding, keys })
-    this.#pending.add(node)
     this.#pages.hold([node.view], 'reader')
     const { page, owner, generation } = node.view
     const { ordinal } = node.page
@@ -61,16 +59,11 @@ export class PublishedSeals {
     if (publishing === undefined) return null
     const { node, holding, keys } = publishing
     this.#publishing.delete(id)
-    this.#pending.delete(node)
     this.#pages.release([node.view], 'reader')
     if (keys !== null) node.seals = { keys, values: seals }
     if (node.state === 'sealing') node.state = 'ready'
     this.#pages.settleOne(holding)
     return node
-  }
-
-  pending(node: PrefixNode): boolean {
-    return this.#pending.has(node)
   }
 
   /** Asks whether the page is still what was sealed; false where there is no seal to ask for. The borrower holds the page. */

@@ -27,7 +27,7 @@ export interface Holding {
   /** Pages that are not home yet, and whatever else it owes, see `owe`. */
   away: number
   /** Pages whose lease stands. */
-  leased: readonly PageGrant[]
+  readonly leased: Set<PageGrant>
 }
 
 type PageEffect = ClaimEffect | RetireEffect | ScrubEffect | SweepEffect | TelemetryEffect
@@ -66,7 +66,7 @@ export class WorkerPages {
     if (!reserved.ok) return reserved
     const { owner, grants } = reserved.value
     const table = pageTable(grants)
-    const holding: Holding = { identity, owner, grants, table, away: grants.length, leased: grants }
+    const holding: Holding = { identity, owner, grants, table, away: grants.length, leased: new Set(grants) }
     this.#byOwner.set(owner, holding)
     this.#emit({ kind: 'claim', ...holding.table, ordinals })
     return { ok: true, value: holding }
@@ -107,9 +107,8 @@ export class WorkerPages {
 
   /** Releases the lease on every page but those kept. Pages that somebody still holds drain; the rest is home at once. */
   close(holding: Holding, kept: ReadonlySet<PageGrant> = NONE): void {
-    const leaving = holding.leased.filter((grant) => !kept.has(grant))
-    if (leaving.length === 0) return
-    holding.leased = holding.leased.filter((grant) => kept.has(grant))
+    const leaving = [...holding.leased].filter((grant) => !kept.has(grant))
+    for (const grant of leaving) holding.leased.delete(grant)
     this.release(leaving, 'lease')
   }
 
@@ -123,7 +122,7 @@ export class WorkerPages {
       this.#report(transferred.fault)
       return null
     }
-    holding.leased = holding.leased.filter((one) => one !== grant)
+    holding.leased.delete(grant)
     return transferred.value
   }
 
@@ -136,11 +135,6 @@ export class WorkerPages {
     if (--holding.away > 0) return
     this.#byOwner.delete(holding.owner)
     this.#settled.push(holding)
-  }
-
-  /** Nobody but the lease may touch the page. */
-  isIdle(handle: PageHandle): boolean {
-    return this.#ledger.isIdle(handle)
   }
 
   isSealed(handle: PageHandle): boolean {

@@ -32,7 +32,7 @@ export interface PrefixIndexOptions {
 
 /**
  * Radix tree over published pages, one page an edge. A key chains all pages before it, so the tree is walked by key alone, and
- * the tokens are compared at every step (R9). Knows no ledger: who may be evicted is asked, and what leaves is said.
+ * the tokens are compared at every step (R9). Knows no ledger: it says what goes next, and what leaves with it.
  *
  * Each group keeps its nodes in order of use. Whoever uses a page uses all before it, and a path is touched from its end to its
  * beginning: so a node is always older than the one it hangs on, and the oldest that nobody reads is a leaf.
@@ -123,20 +123,22 @@ export class PrefixIndex {
    * Whose page goes next: the group that holds most pays first, so that one tenant's flood costs the others nothing, and
    * within it the leaf that was used longest ago. Public pages go when no tenant's can. Null: every page is in use.
    */
-  victim(evictable: (node: PrefixNode) => boolean): PrefixNode | null {
+  victim(): PrefixNode | null {
     const tenants = [...this.#groups.keys()].filter((group) => group !== PUBLIC_GROUP)
     tenants.sort((a, b) => this.pagesOf(b) - this.pagesOf(a))
     for (const group of [...tenants, PUBLIC_GROUP]) {
-      const node = this.victimOf(group, evictable)
+      const node = this.victimOf(group)
       if (node !== null) return node
     }
     return null
   }
 
-  /** The leaf of this group that was used longest ago and may go. */
-  victimOf(group: string, evictable: (node: PrefixNode) => boolean): PrefixNode | null {
-    for (const node of this.#groups.get(group) ?? [])
-      if (node.state === 'ready' && node.children.size === 0 && node.borrowers === 0 && evictable(node)) return node
+  /** The leaf of this group that was used longest ago, is ready, and that nobody borrows; never one of those `kept`. */
+  victimOf(group: string, kept: readonly PrefixNode[] = []): PrefixNode | null {
+    for (const node of this.#groups.get(group) ?? []) {
+      const { state, children, borrowers } = node
+      if (state === 'ready' && children.size === 0 && borrowers === 0 && !kept.includes(node)) return node
+    }
     return null
   }
 
