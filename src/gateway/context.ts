@@ -26,6 +26,8 @@ export interface Call {
   readonly request: Request
   readonly requestId: string
   readonly tenant: Tenant
+  /** Nothing of the body is held any more. */
+  readonly releaseBody: () => void
   /** Monotonic milliseconds at which it arrived. */
   readonly arrivedAt: number
 }

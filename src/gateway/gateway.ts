@@ -24,11 +24,11 @@ interface Outcome {
 export const createGateway = (options: GatewayOptions): GatewayHandler => {
   const context = createContext(options)
   const { clock, random, telemetry } = options
-  return async (request) => {
+  return async (request, { releaseBody = () => undefined }) => {
     const arrivedAt = clock.now()
     const requestId = `req_${hex(random.bytes(16))}`
-    const { response, route, tenant } = await answer(context, request, requestId, arrivedAt).catch((error: unknown) =>
-      failed(context, error),
+    const { response, route, tenant } = await answer(context, request, { requestId, arrivedAt, releaseBody }).catch(
+      (error: unknown) => failed(context, error),
     )
     telemetry({
       kind: 'http_request',
@@ -53,8 +53,7 @@ const knownMethod = (method: string): string => (['GET', 'HEAD', 'POST', 'OPTION
 const answer = async (
   context: GatewayContext,
   request: Request,
-  requestId: string,
-  arrivedAt: number,
+  arrival: Omit<Call, 'request' | 'tenant'>,
 ): Promise<Outcome> => {
   const match = matchRoute(request.method, new URL(request.url).pathname, context.assets)
   switch (match.kind) {
@@ -70,7 +69,7 @@ const answer = async (
       if (open) return { response: open, route: kind, tenant: null }
       const tenant = authenticate(context, request)
       if (tenant === null) return { response: unauthorized(request), route: kind, tenant: null }
-      const call: Call = { request, requestId, tenant, arrivedAt }
+      const call: Call = { ...arrival, request, tenant }
       return { response: await keyedSurface(context, call, match.route), route: kind, tenant: tenant.id }
     }
   }

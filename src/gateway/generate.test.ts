@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { answering, createWorld, endId, readFrames } from './testing/doubles.ts'
+import { answering, apiKey, createWorld, endId, readFrames } from './testing/doubles.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]
 const parse = (frame: string | undefined): Record<string, unknown> =>
@@ -69,6 +69,25 @@ describe('an answer in one piece', () => {
       sampling: { temperature: 0, topP: 0.5, topK: 3, seed: 4_294_967_295, topLogprobs: 2 },
       endIds: [endId],
     })
+  })
+
+  it('lets go of the body before it waits for the engine', async () => {
+    const world = createWorld()
+    let released = 0
+    world.engine.onSubmit = (submission) => {
+      expect(released).toBe(1)
+      answering('x')(submission)
+    }
+    const request = new Request('http://127.0.0.1/v1/completions', {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}` },
+      body: JSON.stringify({ model: 'tiny', prompt: 'abc' }),
+    })
+    const releaseBody = (): void => {
+      released += 1
+    }
+    expect((await world.handler(request, { remoteAddress: '127.0.0.1', releaseBody })).status).toBe(200)
+    expect.assertions(2)
   })
 
   it('draws a seed where none was sent, and lets an open output be as long as it may', async () => {

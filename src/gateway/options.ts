@@ -61,6 +61,8 @@ export interface GatewayOptions {
 /** What the socket side knows of a request and `Request` cannot say. */
 export interface RequestInfo {
   readonly remoteAddress: string
+  /** Tells a host that bounds bodies in flight that this one is held no more; absent where the host counts none. */
+  readonly releaseBody?: () => void
 }
 
 export type GatewayHandler = (request: Request, info: RequestInfo) => Promise<Response>

@@ -27,5 +27,8 @@ export const prepareCall = async (
       retryAfterSeconds: 1,
     })
     return { kind: 'error', model: null, error, at: null }
+  } finally {
+    // What follows needs the ids alone, and may take minutes.
+    call.releaseBody()
   }
 }

@@ -96,6 +96,25 @@ describe('body', () => {
     expect(third.status).toBe(200)
   })
 
+  test('a body that its handler holds no more makes way for others, however long the answer takes', async () => {
+    const server = await serve(
+      async (request, { releaseBody }) => {
+        const { byteLength } = await request.arrayBuffer()
+        releaseBody()
+        await sleep(byteLength === 1000 ? 300 : 0)
+        return Response.json({ byteLength })
+      },
+      { bodyBytesInFlight: 1500 },
+    )
+    const slow = rawRequest(server.port, [post('Content-Length: 1000\r\n', 'a'.repeat(1000))])
+    await sleep(100)
+    const second = await rawRequest(server.port, [post('Content-Length: 1200\r\n', 'a'.repeat(1200))])
+    expect([second.status, (await slow).status]).toEqual([200, 200])
+    // Given back once, and not a second time when the answer was sent.
+    const third = rawRequest(server.port, [post('Content-Length: 1501\r\n', 'a'.repeat(1501))])
+    expect((await third).status).toBe(503)
+  })
+
   test('100-continue is said when the handler reads, and not before a refusal', async () => {
     const server = await serve(echo, { bodyBytes: 1000 })
     const small = await rawRequest(server.port, [post('Expect: 100-continue\r\nContent-Length: 3\r\n'), 'abc'])

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { REFUSALS, type Refusal } from './refusal.ts'
 import type { HttpLimits } from './types.ts'
 
-/** Bytes of all bodies now being read, against one bound. */
+/** Bytes of all bodies that are held now, against one bound. */
 export interface BodyBudget {
   take(bytes: number): boolean
   give(bytes: number): void
@@ -24,7 +24,7 @@ export const createBodyBudget = (limit: number): BodyBudget => {
 
 export interface RequestBody {
   readonly stream: ReadableStream<Uint8Array>
-  /** Gives the bytes back to the budget; call once the handler has answered or is gone. */
+  /** Gives the bytes back to the budget: nobody holds them any more. May be called again. */
   release(): void
 }
 

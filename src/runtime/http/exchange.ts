@@ -71,7 +71,10 @@ export const runExchange = async (
 
   let response: Response | null = null
   try {
-    response = await context.handler(request, { remoteAddress: req.socket.remoteAddress ?? '' })
+    response = await context.handler(request, {
+      remoteAddress: req.socket.remoteAddress ?? '',
+      releaseBody: body.release,
+    })
   } catch {
     observe({ kind: 'http_handler_error', code: 'handler_threw' })
   }

@@ -1,6 +1,11 @@
 /** What the adapter knows of a connection and `Request` cannot say. */
 export interface HttpInfo {
   readonly remoteAddress: string
+  /**
+   * The handler holds nothing of the body any more. Without a word the body counts among those in flight until the handler has
+   * answered, which for an answer that takes minutes keeps other bodies out for minutes.
+   */
+  releaseBody(): void
 }
 
 /**
@@ -12,7 +17,7 @@ export type HttpHandler = (request: Request, info: HttpInfo) => Promise<Response
 export interface HttpLimits {
   /** Bytes of one body; 413 above. */
   readonly bodyBytes: number
-  /** Bytes of bodies that handlers are still reading, all connections together; 503 above. */
+  /** Bytes of bodies that handlers still hold, all connections together; 503 above. */
   readonly bodyBytesInFlight: number
   /** No byte of a body for so long while the handler waits for one: 408. */
   readonly bodyStallMs: number
