@@ -39,12 +39,13 @@ export function castTenants(pick: (n: number) => number): Cast {
 }
 
 function tenant(name: Tenant['name'], keys: readonly string[], pick: (n: number) => number): Tenant {
-  const codes = new Map(
-    keys.map((key) => [
-      key,
-      Array.from({ length: CODE_LENGTH }, () => CODE_LETTERS[pick(CODE_LETTERS.length)]).join(''),
-    ]),
-  )
+  const codes = new Map(keys.map((key) => [key, drawCode(pick)]))
   const entries = keys.map((key) => `code ${key}=${codes.get(key)} ;`)
   return { name, prompt: `${entries.join(' ')} code ${KEY}=`, code: codes.get(KEY)! }
+}
+
+/** No character twice: a small model loses its place in a code that repeats itself. */
+function drawCode(pick: (n: number) => number): string {
+  const letters = [...CODE_LETTERS]
+  return Array.from({ length: CODE_LENGTH }, () => letters.splice(pick(letters.length), 1)[0]).join('')
 }
