@@ -58,7 +58,9 @@ describe('connections', () => {
     const server = await serve()
     const idle = Array.from({ length: 2000 }, () => connect({ port: server.port, host: '127.0.0.1' }))
     await Promise.all(
-      idle.map((socket) => new Promise((resolve) => socket.once('connect', resolve).once('error', resolve))),
+      idle.map(
+        (socket) => new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject)),
+      ),
     )
     const answer = await rawRequest(server.port, [get('/', 'Connection: close\r\n')], 8000)
     expect(answer.status).toBe(200)
