@@ -201,6 +201,14 @@ describe('a fault', () => {
     expect(out.subarray(0, outWidth(SHAPE)).some(Number.isNaN)).toBe(false)
   })
 
+  it('is a page outside the pool, whatever the checks: there is no memory behind it', () => {
+    for (const page of [SHAPE.pages, 0xfffffff0]) {
+      const b = bench(NO_CHECKS)
+      const { faults } = step(b, { table: { ...b.tables[1]!, pages: Uint32Array.of(2, page) } })
+      expect(faults).toEqual([{ sequence: 1, kind: 'page_tag', page }])
+    }
+  })
+
   it.each([
     { only: 'tags', harm: ({ kernels }: Bench) => kernels.retire(Uint32Array.of(2), 'tags'), kind: 'page_tag' },
     { only: 'filled', harm: ({ kernels }: Bench) => kernels.retire(Uint32Array.of(2), 'tags'), kind: 'unfilled_row' },

@@ -52,6 +52,64 @@ describe('R4: contract before sample', () => {
   })
 })
 
+describe('R10: a manifest', () => {
+  it('that names another request is nobody’s', () => {
+    for (const other of [{ requestId: 'other' }, { attempt: 2 }]) {
+      const { step } = started()
+      const lease = reserve(step, 'r')
+      for (const frame of framesOf('r', lease, idsOf(6))) place(step, frame)
+      const honest = manifestOf('r', lease, idsOf(6))
+      const effects = step({ kind: 'manifest', frame: { ...honest, ...other } })
+      expect(ofKind(effects, 'telemetry').map(({ event }) => event)).toEqual([
+        { kind: 'transfer_violation', reason: 'wrong_identity' },
+      ])
+      expect(kinds(effects)).toEqual([])
+      expect(kinds(step({ kind: 'manifest', frame: honest }))).toEqual(['armed'])
+    }
+  })
+
+  it('is believed once: a second one changes nothing', () => {
+    const { step } = started()
+    const lease = reserve(step, 'r')
+    const [first, ...frames] = framesOf('r', lease, idsOf(6))
+    for (const frame of frames) place(step, frame)
+    const manifest = manifestOf('r', lease, idsOf(6))
+    const [last] = ofKind(step({ kind: 'page_frame', frame: first! }), 'place')
+    step({ kind: 'manifest', frame: manifest })
+    const again = step({ kind: 'manifest', frame: { ...manifest, rows: 1 } })
+    expect(ofKind(again, 'telemetry').map(({ event }) => event)).toEqual([
+      { kind: 'transfer_violation', reason: 'duplicate' },
+    ])
+    expect(kinds(step({ kind: 'placed', id: last!.id, outcome: 'ok' }))).toEqual(['armed'])
+  })
+})
+
+describe('R6: a frame of an armed request', () => {
+  it('is what an honest peer may still send, and is not placed', () => {
+    const { step } = started()
+    const lease = reserve(step, 'r')
+    fill(step, 'r', lease)
+    const effects = step({ kind: 'page_frame', frame: framesOf('r', lease, idsOf(6))[0]! })
+    expect(effects).toEqual([{ kind: 'discard', reason: 'closed' }])
+  })
+})
+
+describe('R5: a step', () => {
+  it('whose pages are no longer its own is not even planned', () => {
+    // The two prompt pages are the request's own when it is judged, and no more when its first step is planned.
+    let looks = Number.POSITIVE_INFINITY
+    const pages = { ...fullFences().pages, owner: () => looks-- > 0 }
+    const { step } = started(12, { fences: { ...fullFences(), pages } })
+    const lease = reserve(step, 'r')
+    for (const frame of framesOf('r', lease, idsOf(6))) place(step, frame)
+    looks = 2
+    const end = step({ kind: 'manifest', frame: manifestOf('r', lease, idsOf(6)) })
+    expect(ofKind(end, 'forward')).toEqual([])
+    expect(kinds(end).slice(0, 2)).toEqual(['armed', 'failed'])
+    expect(ofKind(words(end), 'failed')[0]!.detail).toBe('R5 stale_handle page 0')
+  })
+})
+
 describe('R5 and R8 stand alone', () => {
   const short = (step: Step): DecodeEffect[] => {
     const ids = idsOf(8)

@@ -47,12 +47,13 @@ export const kernels = [
     tests: faultTests,
   },
   {
-    id: 'R5-kernel-table-length',
+    id: 'R5-table-length',
     rule: 'R5',
-    file: append,
-    find: '  if (needed > slice.entries) {',
-    replace: '  if (needed > slice.entries + 1) {',
-    why: 'attention walks beyond the end of its page table',
+    // The kernel looks once more; nothing that is short gets there.
+    file: 'src/kernels/attention.ts',
+    find: '      if (entriesNeeded > Math.min(sequence.table.pages.length, lane.entries)) {',
+    replace: '      if (entriesNeeded > lane.entries) {',
+    why: 'a sequence reads the next one’s page table',
     tests: faultTests,
   },
   {

@@ -143,9 +143,9 @@ export const prefixes = [
     id: 'R11-rule-unasked',
     rule: 'R11',
     file: cache,
-    find: 'if (grant === undefined || !this.#mayPublish(job, grant) || !this.#roomInQuota(page.group, path)) break',
-    replace: 'if (grant === undefined || !this.#roomInQuota(page.group, path)) break',
-    why: 'publishing asks nobody whether it may',
+    find: "      ending: job.over ? job.ending : 'running',\n",
+    replace: "      ending: 'complete',\n",
+    why: 'the rule is told that every request is complete',
   },
   {
     id: 'R11-while-touched',
