@@ -19,13 +19,14 @@ export class RouterMachine implements Router {
   readonly #options: RouterOptions
   readonly #entries = new Map<string, Entry>()
   readonly #queue = new FairQueue<Entry>()
-  readonly #workers = new Workers((effect) => this.#effects.push(effect))
+  readonly #workers: Workers
   #timer: number | null = null
   #now = 0
   #effects: RouterEffect[] = []
 
   constructor(options: RouterOptions) {
     this.#options = options
+    this.#workers = new Workers(options.model, (effect) => this.#effects.push(effect))
   }
 
   step(event: RouterEvent): RouterEffect[] {
@@ -188,10 +189,7 @@ export class RouterMachine implements Router {
     if (entry.concluding) this.#end(entry, { kind: 'done' })
   }
 
-  /**
-   * All sequences have ended. Prefill said its last word before decode could begin, but on another line, where it may still be
-   * under way; the answer waits for it, unless that line is gone, and with it the word.
-   */
+  /** All sequences have ended. Prefill's last word may still be under way on its own line: `done` waits, unless that line is gone. */
   #conclude(entry: Entry): void {
     if (entry.phase !== 'running' || entry.prefilled) this.#end(entry, { kind: 'done' })
     else entry.concluding = true
@@ -220,11 +218,8 @@ export class RouterMachine implements Router {
     const sequence = entry.sequences[message.sequence]
     if (entry.phase !== 'running' || sequence === undefined || sequence.finished) return
     sequence.finished = true
-    this.#deliver(entry.request.requestId, {
-      kind: 'sequence_finished',
-      sequence: message.sequence,
-      reason: message.reason,
-    })
+    const { sequence: index, reason } = message
+    this.#deliver(entry.request.requestId, { kind: 'sequence_finished', sequence: index, reason })
     if (entry.sequences.every((one) => one.finished)) this.#conclude(entry)
   }
 
@@ -250,26 +245,16 @@ export class RouterMachine implements Router {
     if (model !== this.#options.model || weights !== this.#options.weights) return
     if (this.#workers.epoch(role) !== null) this.#workerDown(role, 'replaced')
     this.#workers.up(role, epoch, hello.shape.pages)
-    this.#effects.push({ kind: 'telemetry', event: { kind: 'worker_up', role, model, epoch } })
   }
 
   /** Its pages died with its process. What had started there fails; what had not lives again. */
   #workerDown(role: WorkerRole, reason: string): void {
-    const epoch = this.#workers.epoch(role) ?? -1
-    this.#workers.down(role)
-    this.#effects.push({
-      kind: 'telemetry',
-      event: { kind: 'worker_down', role, model: this.#options.model, epoch, reason },
-    })
+    this.#workers.down(role, reason)
     for (const entry of [...this.#entries.values()]) {
-      // Of one that runs prefill has nothing more to say than what was cached, which then stays unsaid.
-      if (role === 'prefill' && entry.phase === 'running') entry.prefilled = true
-      if (entry.concluding) {
-        this.#end(entry, { kind: 'done' })
-        continue
-      }
+      if (role === 'prefill' && entry.phase === 'running') entry.prefilled = true // what was cached stays unsaid
       const hit = entry.phase !== 'queued' && (role === 'decode' || (entry.phase !== 'running' && !entry.prefilled))
-      if (hit) this.#failed(entry, 'worker_lost')
+      if (entry.concluding) this.#end(entry, { kind: 'done' })
+      else if (hit) this.#failed(entry, 'worker_lost')
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Contract } from '../../admission/index.ts'
-import type { RouterEffect } from '../effects.ts'
+import type { RouterEffect, TelemetryEffect } from '../effects.ts'
 import { identityKey } from '../identity.ts'
 import type { Identity, RouterToDecode, RouterToPrefill } from '../messages.ts'
 import { PoolMirror } from './mirror.ts'
@@ -9,19 +9,24 @@ type SendEffect = Extract<RouterEffect, { kind: 'to_decode' | 'to_prefill' }>
 
 /** The two workers as the router sees them: which life they are in, what their pools have room for, who has pages there. */
 export class Workers {
-  readonly #emit: (effect: SendEffect) => void
+  readonly #model: string
+  readonly #emit: (effect: SendEffect | TelemetryEffect) => void
   readonly #pools: { prefill: PoolMirror | null; decode: PoolMirror | null } = { prefill: null, decode: null }
 
-  constructor(emit: (effect: SendEffect) => void) {
+  constructor(model: string, emit: (effect: SendEffect | TelemetryEffect) => void) {
+    this.#model = model
     this.#emit = emit
   }
 
   up(role: WorkerRole, epoch: number, pages: number): void {
     this.#pools[role] = new PoolMirror(epoch, pages)
+    this.#emit({ kind: 'telemetry', event: { kind: 'worker_up', role, model: this.#model, epoch } })
   }
 
-  down(role: WorkerRole): void {
+  down(role: WorkerRole, reason: string): void {
+    const epoch = this.epoch(role) ?? -1
     this.#pools[role] = null
+    this.#emit({ kind: 'telemetry', event: { kind: 'worker_down', role, model: this.#model, epoch, reason } })
   }
 
   channel(role: WorkerRole, up: boolean): void {
