@@ -33,6 +33,9 @@ export interface RouterHost {
   close(): void
 }
 
+/** Node.js fires a longer one at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1
+
 export const createRouterHost = (options: RouterHostOptions): RouterHost => {
   const { router, clock } = options
   const sinks = new Map<string, (event: EngineEvent) => void>()
@@ -42,7 +45,13 @@ export const createRouterHost = (options: RouterHostOptions): RouterHost => {
 
   const setTimer = (at: number | null): void => {
     if (timer) clearTimeout(timer)
-    timer = at === null ? null : setTimeout(() => dispatch({ kind: 'tick' }), Math.max(0, Math.ceil(at - clock.now())))
+    if (at === null) {
+      timer = null
+      return
+    }
+    // A tick that comes too early is harmless: the router asks for another.
+    const wait = Math.min(Math.max(0, Math.ceil(at - clock.now())), LONGEST_TIMER_MS)
+    timer = setTimeout(() => dispatch({ kind: 'tick' }), wait)
   }
 
   const deliver = (requestId: string, event: EngineEvent): void => {
