@@ -370,7 +370,7 @@ export const cluster = [
     id: 'R12-lost-worker-unsaid',
     rule: 'R12',
     file: router,
-    find: "      if (hit) this.#failed(entry, 'worker_lost')\n",
+    find: "      else if (hit) this.#failed(entry, 'worker_lost')\n",
     replace: '',
     why: 'a request whose worker died waits for ever',
   },
