@@ -77,9 +77,9 @@ export class Clients {
       decodePool: decodePages * pageSize,
       pageSize,
     }
-    const promptTokens = 1 + choose('prompt', choose('long', 8) === 7 ? window : 9)
+    const promptTokens = 1 + choose('prompt', choose('long', 10) === 9 ? window : 7)
     const n = choose('several', 5) === 4 ? 2 + choose('n', 2) : 1
-    const maxOutput = 1 + choose('output', 5)
+    const maxOutput = 1 + choose('output', 4)
     const stops = this.#context.strikes('stopString') ? stopsOf(choose) : []
     const wanted = wantedOf(requestId, promptTokens, choose)
     const exchange = createExchange({

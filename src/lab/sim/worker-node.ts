@@ -96,6 +96,7 @@ export abstract class WorkerNode<
         })
         break
       case 'telemetry':
+        this.context.check('told', (checker) => checker.told(this.life, effect.event))
         break
     }
   }

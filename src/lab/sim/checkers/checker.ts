@@ -1,6 +1,6 @@
 import type { EngineEvent, EngineRequest } from '../../../cluster/index.ts'
 import type { ExchangeEffect } from '../../../gateway/index.ts'
-import type { Role } from '../../../telemetry/index.ts'
+import type { Role, TelemetryEvent } from '../../../telemetry/index.ts'
 
 /** One worker in one of its lives. */
 export interface Life {
@@ -36,6 +36,8 @@ export interface Checker {
   numbered?(writer: number, requestId: string): void
   /** After every step of a worker. */
   counts?(life: Life, counts: SimCounts): string | null
+  /** A worker's machine told something. */
+  told?(life: Life, event: TelemetryEvent): string | null
   /** A worker has taken a request on, with these ids. `genuine`: its ticket is the one that was issued, and in date. */
   accepted?(life: Life, requestId: string, attempt: number, ids: Int32Array, genuine: boolean): string | null
   /** Prefill says that all of an attempt's rows stand and were sent; it is told that the attempt is over. */

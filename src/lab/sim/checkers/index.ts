@@ -9,6 +9,7 @@ import { pagesHome } from './home.ts'
 import { nonInterference } from './interference.ts'
 import { ownerUniqueness } from './owners.ts'
 import { ownReads } from './reads.ts'
+import { noRefusals } from './refusals.ts'
 import { fencedReuse } from './reuse.ts'
 import { calmService } from './service.ts'
 
@@ -25,6 +26,7 @@ const checkers = {
   owner_uniqueness: ownerUniqueness,
   conservation,
   fenced_reuse: fencedReuse,
+  no_refusals: noRefusals,
   own_reads: ({ publicPrefixes }: Surroundings) => ownReads(publicPrefixes),
   published_after_commit: publishedAfterCommit,
   bound_prompts: boundPrompts,
