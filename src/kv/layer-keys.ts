@@ -4,43 +4,31 @@
  * there are as many keys as page frames.
  */
 export class LayerKeys {
-  readonly #key: Uint32Array
+  readonly #key: Int32Array
   readonly #blocks: Uint8Array[] = []
 
   constructor(pageKey: Uint8Array) {
-    this.#key = words(pageKey)
+    this.#key = new Int32Array(pageKey.slice().buffer)
   }
 
   of(layer: number): Uint8Array {
     const at = layer >> 1
-    this.#blocks[at] ??= bytes(chachaBlock(this.#key, at))
+    this.#blocks[at] ??= new Uint8Array(chachaBlock(this.#key, at).buffer)
     return this.#blocks[at].subarray((layer & 1) * 32, (layer & 1) * 32 + 32)
   }
 }
 
-const words = (key: Uint8Array): Uint32Array => {
-  const view = new DataView(key.buffer, key.byteOffset, key.byteLength)
-  return Uint32Array.from({ length: 8 }, (_, i) => view.getUint32(4 * i, true))
-}
-
-const bytes = (block: Uint32Array): Uint8Array => {
-  const out = new Uint8Array(64)
-  const view = new DataView(out.buffer)
-  for (let i = 0; i < 16; i++) view.setUint32(4 * i, block[i]!, true)
-  return out
-}
-
 // "expand 32-byte k"
 const CONSTANTS = [0x61707865, 0x3320646e, 0x79622d32, 0x6b206574] as const
+const start = new Int32Array(16)
+start.set(CONSTANTS)
 
-/** Exported for the RFC's own vectors. */
-export const chachaBlock = (key: Uint32Array, counter: number, nonce: readonly number[] = [0, 0, 0]): Uint32Array => {
-  const start = new Uint32Array(16)
-  start.set(CONSTANTS)
+/** Words in the machine's order, which is the little-endian one wherever WebAssembly's memory is a typed array's. */
+export const chachaBlock = (key: Int32Array, counter: number, nonce: readonly number[] = NO_NONCE): Int32Array => {
   start.set(key, 4)
   start[12] = counter
-  start.set(nonce, 13)
-  const x = start.slice()
+  for (let i = 0; i < 3; i++) start[13 + i] = nonce[i]!
+  const x = new Int32Array(start)
   for (let round = 0; round < 10; round++) {
     quarter(x, 0, 4, 8, 12)
     quarter(x, 1, 5, 9, 13)
@@ -51,15 +39,17 @@ export const chachaBlock = (key: Uint32Array, counter: number, nonce: readonly n
     quarter(x, 2, 7, 8, 13)
     quarter(x, 3, 4, 9, 14)
   }
-  for (let i = 0; i < 16; i++) x[i]! += start[i]!
+  for (let i = 0; i < 16; i++) x[i] = x[i]! + start[i]!
   return x
 }
 
-const quarter = (x: Uint32Array, a: number, b: number, c: number, d: number): void => {
-  let va = x[a]! | 0
-  let vb = x[b]! | 0
-  let vc = x[c]! | 0
-  let vd = x[d]! | 0
+const NO_NONCE = [0, 0, 0] as const
+
+const quarter = (x: Int32Array, a: number, b: number, c: number, d: number): void => {
+  let va = x[a]!
+  let vb = x[b]!
+  let vc = x[c]!
+  let vd = x[d]!
   va = (va + vb) | 0
   vd ^= va
   vd = (vd << 16) | (vd >>> 16)

@@ -42,11 +42,12 @@ export const benchIntegrityCommand: Command = {
 }
 
 function render(figures: IntegrityBench): string {
-  const { decode, prefill, scrub, pageMicros, seals, keyMicros, sweep } = figures
+  const { decode, arrival, prefill, scrub, pageMicros, seals, keyMicros, sweep } = figures
   return [
     'per cent of the time without; median [95 % interval]: the worse end is the claim',
-    `decode, 8 sequences, tags + guard rows + seals against off: ${overheadLine(decode)}`,
-    `prefill, ${figures.chunk} rows, the same: ${overheadLine(prefill)}`,
+    `decode, 8 sequences, tags and guard rows against off: ${overheadLine(decode)}`,
+    `  and as many prompt pages verified as were filled: ${arrival.perCent.toFixed(2)} %, ${arrival.pageMicros.toFixed(2)} us a page; worse end ${(decode.high + arrival.perCent).toFixed(2)} %`,
+    `prefill, ${figures.chunk} rows, tags, guard rows and sealed pages against off: ${overheadLine(prefill)}`,
     ...SCRUBS.map((mode) => `scrub ${mode}, one page a step of 16 sequences: ${overheadLine(scrub[mode])}`),
     `a page over all layers: claim ${pageMicros.claim.toFixed(2)} us, retire tags ${pageMicros.retire_tags.toFixed(2)}, zero ${pageMicros.retire_zero.toFixed(2)}, poison ${pageMicros.retire_poison.toFixed(2)}`,
     ...seals.map(
