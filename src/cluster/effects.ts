@@ -31,7 +31,7 @@ import type { EngineEvent } from './port.ts'
  *   | `verify_page` | [reader]  | `page_verified` (same id)          |
  *   | `scrub`     | quarantine | `scrubbed` (same id)                |
  *
- * - `claim`, `retire` and the new tag of `publish_page` are executed at once: they are the moments at which tags change hands.
+ * - `claim`, `retire`, `revoke` and the new tag of `publish_page` are executed at once: they are the moments at which tags change hands.
  * - At most one `forward` per machine is in flight. Passes are not cancelled: an aborted request's rows run to the end of
  *   the pass, and its pages drain until then.
  * - No effect carries text; token ids travel in plans and messages alone.
@@ -90,6 +90,15 @@ export interface RetireEffect {
   readonly scrub: ScrubMode
 }
 
+/**
+ * Pages just quarantined, held or not: `kernels.retire(pages, 'tags')`. From here on nothing that was begun before finds what
+ * it expects there: a pass in flight ends that sequence, a send that waits does not send (R5). They stay claimed.
+ */
+export interface RevokeEffect {
+  readonly kind: 'revoke'
+  readonly pages: Uint32Array
+}
+
 /** Quarantined pages: `kernels.retire(pages, 'zero')`, then step `scrubbed{id}`: the proof that lets them come home. */
 export interface ScrubEffect {
   readonly kind: 'scrub'
@@ -115,7 +124,14 @@ export interface TelemetryEffect {
   readonly event: TelemetryEvent
 }
 
-type CommonWorkerEffect = ForwardEffect | ClaimEffect | RetireEffect | ScrubEffect | SweepEffect | TelemetryEffect
+type CommonWorkerEffect =
+  | ForwardEffect
+  | ClaimEffect
+  | RetireEffect
+  | RevokeEffect
+  | ScrubEffect
+  | SweepEffect
+  | TelemetryEffect
 
 /**
  * Read `rows` rows of one layer of the page out of the pool, seal them under `lineageKey` and write frame and bytes to the

@@ -13,6 +13,7 @@ export type {
   PrefillEffect,
   PublishPageEffect,
   RetireEffect,
+  RevokeEffect,
   RouterEffect,
   ScrubEffect,
   ScrubMode,

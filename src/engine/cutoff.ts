@@ -54,7 +54,8 @@ export const massCutoff = (weights: Float64Array, mass: number): Cutoff => {
   const wanted = mass * total
   let sum = 0
   let bucket = BUCKETS - 1
-  while (bucket > 0 && sum + sums[bucket]! < wanted) sum += sums[bucket--]!
+  // an empty bucket holds no weight to stop at, however little is wanted
+  while (bucket > 0 && (sums[bucket] === 0 || sum + sums[bucket]! < wanted)) sum += sums[bucket--]!
   const within = weightsIn(bucket, weights, bucketOf)
   for (let i = within.length - 1; i >= 0; i--) {
     sum += within[i]!

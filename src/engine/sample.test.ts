@@ -61,6 +61,7 @@ describe('sample', () => {
     expect([...drawMany(logits, { topP: 0.79 }, 300).keys()].sort()).toEqual([0, 1])
     expect([...drawMany(logits, { topP: 0.5 }, 300).keys()]).toEqual([0])
     expect([...drawMany(logits, { topP: 1e-9 }, 300).keys()]).toEqual([0])
+    expect([...drawMany(logits, { topP: 0 }, 300).keys()]).toEqual([0])
   })
 
   it('measures top_p over what top_k has left', () => {

@@ -54,7 +54,7 @@ export class PageLedger {
   reserve(count: number): LedgerResult<Reservation> {
     if (this.#broken !== null) return { ok: false, fault: this.#broken }
     if (count > this.#free.size) return refuse('no_room', `asked for ${count} pages, ${this.#free.size} are free`)
-    const owner = this.#nextOwner++
+    const owner = this.#newOwner()
     const grants: PageGrant[] = []
     for (let i = 0; i < count; i++) {
       const page = this.#free.pop()!
@@ -123,9 +123,15 @@ export class PageLedger {
     if (!this.#fences.filled(this.#pageSize, records.leastFilled(grant.page)))
       return { ok: false, fault: faultOf('unfilled', 'page that changes hands is not full', grant) }
     if (state !== SEALED) records.move(grant.page, SEALED)
-    const owner = this.#nextOwner++
+    const owner = this.#newOwner()
     const generation = records.rename(grant.page, owner)
     return { ok: true, value: viewOf({ ...grant, owner, generation }) }
+  }
+
+  /** Owners stand in memory as 32 bits and are never used twice; a worker that has used them all up begins a new life. */
+  #newOwner(): OwnerId {
+    if (this.#nextOwner > 0xffff_ffff) throw new RangeError('every owner id of this ledger is used up')
+    return this.#nextOwner++
   }
 
   isSealed(handle: PageHandle): boolean {

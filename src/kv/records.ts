@@ -1,6 +1,6 @@
 import type { PoolCounts } from './audit.ts'
 import type { HolderCounts } from './fences.ts'
-import { FREE, type HolderKind, QUARANTINED, RESERVED } from './states.ts'
+import { DRAINING, FILLING, FREE, type HolderKind, QUARANTINED, RESERVED, SEALED } from './states.ts'
 import type { OwnerId } from './types.ts'
 
 /** Told of every move from one state to another, as numbers (`pageStates[from]`). */
@@ -13,7 +13,7 @@ export class PageRecords {
   readonly state: Uint8Array
   readonly owner: Uint32Array
   readonly generation: Uint32Array
-  readonly holders: Readonly<Record<HolderKind, Uint16Array>>
+  readonly holders: Readonly<Record<HolderKind, Uint32Array>>
   readonly #filled: Uint16Array
   #claims = 0
   /** Rows standing in every layer: asked at every step, so kept instead of counted. */
@@ -29,11 +29,11 @@ export class PageRecords {
     this.owner = new Uint32Array(pages)
     this.generation = new Uint32Array(pages)
     this.holders = {
-      lease: new Uint16Array(pages),
-      step: new Uint16Array(pages),
-      writer: new Uint16Array(pages),
-      reader: new Uint16Array(pages),
-      copy: new Uint16Array(pages),
+      lease: new Uint32Array(pages),
+      step: new Uint32Array(pages),
+      writer: new Uint32Array(pages),
+      reader: new Uint32Array(pages),
+      copy: new Uint32Array(pages),
     }
     this.#filled = new Uint16Array(pages * layers)
     this.#least = new Uint16Array(pages)
@@ -78,8 +78,7 @@ export class PageRecords {
     const at = page * this.layers
     const wasLeast = this.#filled[at + layer] === this.#least[page]
     this.#filled[at + layer] = rows
-    if (wasLeast)
-      this.#least[page] = this.#filled.subarray(at, at + this.layers).reduce((least, value) => Math.min(least, value))
+    if (wasLeast) this.#least[page] = this.#leastFrom(at)
   }
 
   setFilledAll(page: number, rows: number): void {
@@ -103,9 +102,10 @@ export class PageRecords {
 
   /** `free` is the free list's length, so that list and states are compared and neither vouches for itself. */
   counts(free: number): PoolCounts {
-    const [, reserved, filling, sealed, draining, quarantined] = this.#byState
-    const owned = reserved! + filling! + sealed! + draining!
-    return { total: this.total, free, owned, draining: draining!, quarantined: quarantined! }
+    const byState = this.#byState
+    const draining = byState[DRAINING]!
+    const owned = byState[RESERVED]! + byState[FILLING]! + byState[SEALED]! + draining
+    return { total: this.total, free, owned, draining, quarantined: byState[QUARANTINED]! }
   }
 
   heldPages(): number[] {
@@ -117,6 +117,13 @@ export class PageRecords {
 
   #clear(page: number): void {
     this.setFilledAll(page, 0)
-    for (const counts of Object.values(this.holders)) counts[page] = 0
+    const { lease, step, writer, reader, copy } = this.holders
+    lease[page] = step[page] = writer[page] = reader[page] = copy[page] = 0
+  }
+
+  #leastFrom(at: number): number {
+    let least = this.#filled[at]!
+    for (let i = at + 1; i < at + this.layers; i++) least = Math.min(least, this.#filled[i]!)
+    return least
   }
 }

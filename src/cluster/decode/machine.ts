@@ -7,6 +7,7 @@ import type { Decoder } from '../machines.ts'
 import type { FailureCode, Identity, ManifestFrame, PageFrame, Reserve } from '../messages.ts'
 import type { DecodeOptions } from '../options.ts'
 import type { PoolUse } from '../port.ts'
+import { declineCode } from '../worker/decline.ts'
 import { WorkerPages } from '../worker/pages.ts'
 import { Inbox, type IntegrityFault } from './inbox.ts'
 import { type DecodeRequest, newRequest } from './request.ts'
@@ -118,7 +119,7 @@ export class DecodeMachine implements Decoder {
     const { claims } = message.ticket
     const check = this.#gate.admit(message.ticket, { ...identity, ids: message.ids, model, weights, now: this.#now })
     if (check.kind === 'invalid' || message.ids.length === 0 || claims.n < 1 || claims.maxOutput < 1) {
-      this.#send({ kind: 'declined', ...identity, code: 'bad_ticket' })
+      this.#send({ kind: 'declined', ...identity, code: declineCode(check) })
       return
     }
     const layout = contractLayout(

@@ -8,6 +8,7 @@ import type { Prefiller } from '../machines.ts'
 import type { FailureCode, Identity, Lease, Prefill } from '../messages.ts'
 import type { PrefillOptions } from '../options.ts'
 import type { PoolUse } from '../port.ts'
+import { declineCode } from '../worker/decline.ts'
 import { WorkerPages } from '../worker/pages.ts'
 import { Chunker } from './chunker.ts'
 import { type NewJob, newJob, type PrefillJob } from './job.ts'
@@ -135,7 +136,7 @@ export class PrefillMachine implements Prefiller {
     const { model, weights, shape, crypto } = this.#options
     const check = this.#gate.admit(message.ticket, { ...identity, ids: message.ids, model, weights, now: this.#now })
     if (check.kind === 'invalid' || message.ids.length === 0) {
-      this.#send({ kind: 'declined', ...identity, code: 'bad_ticket' })
+      this.#send({ kind: 'declined', ...identity, code: declineCode(check) })
       return
     }
     if (!this.#linkUp) {

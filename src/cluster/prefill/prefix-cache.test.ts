@@ -235,6 +235,21 @@ describe('R8: a cached page that is no longer what was sealed', () => {
     expect(ofKind(rest, 'send_page')).toEqual([])
   })
 
+  it('is nobody’s at once: what is still waiting to be sent of it is not sent, and decode misses it', () => {
+    const { ask, settle, run, step } = cachingPrefill(16)
+    const [page] = ofKind(run('a', ids(8)), 'publish_page')
+    const complete = settle(ask('b', ids(9)), {}, ['send_page'])
+    expect(ofKind(wordsOf(complete), 'prefilled')).toHaveLength(1)
+    const met = settle(ask('c', ids(9)), { verified: (one) => one !== page!.page })
+    expect(ofKind(met, 'revoke').map(({ pages }) => [...pages])).toEqual([[page!.page]])
+    const waiting = ofKind(complete, 'send_page')
+    const told = waiting.flatMap(({ id, page: sent }) =>
+      step({ kind: 'page_sent', id, ...(sent === page!.page ? { fault: 'page_tag' as const } : {}) }),
+    )
+    expect(ofKind(told, 'publish_page')).toEqual([])
+    expect(ofKind(wordsOf(settle(told)), 'released').map(({ requestId }) => requestId)).toContain('b')
+  })
+
   it('is not asked for where pages go unsealed', () => {
     const { run } = cachingPrefill(12, { fences: fullFences('tags') })
     expect(ofKind(run('a', ids(8)), 'publish_page')[0]!.lineageKeys).toBe(null)

@@ -12,7 +12,7 @@ import type {
 } from '../../kv/index.ts'
 import { PageLedger, pageTable } from '../../kv/index.ts'
 import type { Role, TelemetryEvent } from '../../telemetry/index.ts'
-import type { ClaimEffect, RetireEffect, ScrubEffect, SweepEffect, TelemetryEffect } from '../effects.ts'
+import type { ClaimEffect, RetireEffect, RevokeEffect, ScrubEffect, SweepEffect, TelemetryEffect } from '../effects.ts'
 import type { Identity } from '../messages.ts'
 import type { WorkerOptions } from '../options.ts'
 import type { PoolUse } from '../port.ts'
@@ -30,7 +30,7 @@ export interface Holding {
   readonly leased: Set<PageGrant>
 }
 
-type PageEffect = ClaimEffect | RetireEffect | ScrubEffect | SweepEffect | TelemetryEffect
+type PageEffect = ClaimEffect | RetireEffect | RevokeEffect | ScrubEffect | SweepEffect | TelemetryEffect
 
 const NONE: ReadonlySet<PageGrant> = new Set()
 
@@ -157,8 +157,8 @@ export class WorkerPages {
       this.#report(refused)
       return
     }
-    const { page, owner } = view
-    this.telemetry({ kind: 'page_quarantined', role: this.#role, page, owner, reason })
+    const { owner } = view
+    this.#quarantined(view, reason)
     if (blamed !== null && blamed.away > 0) {
       this.owe(blamed)
       this.#byOwner.set(owner, blamed)
@@ -178,7 +178,7 @@ export class WorkerPages {
     if (grant === undefined || this.#ledger.isQuarantined(grant)) return
     const refused = this.#ledger.quarantine(grant)
     if (refused !== null) this.#report(refused)
-    else this.telemetry({ kind: 'page_quarantined', role: this.#role, page: grant.page, owner, reason: fault })
+    else this.#quarantined(grant, fault)
   }
 
   /** Proof that suspect pages were overwritten: they come home. */
@@ -238,6 +238,11 @@ export class WorkerPages {
 
   audit(): LedgerFault | null {
     return this.#ledger.audit()
+  }
+
+  #quarantined({ page, owner }: PageHandle, reason: string): void {
+    this.#emit({ kind: 'revoke', pages: Uint32Array.of(page) })
+    this.telemetry({ kind: 'page_quarantined', role: this.#role, page, owner, reason })
   }
 
   #sealIfFull(grant: PageGrant): LedgerFault | null {
