@@ -1,4 +1,11 @@
-import type { ClaimEffect, RetireEffect, ScrubEffect, SweepEffect, TelemetryEffect } from '../../cluster/index.ts'
+import type {
+  ClaimEffect,
+  RetireEffect,
+  RevokeEffect,
+  ScrubEffect,
+  SweepEffect,
+  TelemetryEffect,
+} from '../../cluster/index.ts'
 import type { LedgerFault, PoolCounts } from '../../kv/index.ts'
 import type { ForwardPlan, ForwardResult } from '../../model/index.ts'
 import type { Life } from './checkers/index.ts'
@@ -73,7 +80,9 @@ export abstract class WorkerNode<
     if (fault !== null) this.context.fail('audit', fault.message)
   }
 
-  protected common(effect: ClaimEffect | RetireEffect | ScrubEffect | SweepEffect | TelemetryEffect): void {
+  protected common(
+    effect: ClaimEffect | RetireEffect | RevokeEffect | ScrubEffect | SweepEffect | TelemetryEffect,
+  ): void {
     switch (effect.kind) {
       case 'claim':
         this.claimed = true
@@ -82,6 +91,9 @@ export abstract class WorkerNode<
         break
       case 'retire':
         this.#giveUp(effect.pages)
+        break
+      case 'revoke':
+        this.memory.retire(effect.pages)
         break
       case 'scrub':
         this.copy(effect.pages, () => {

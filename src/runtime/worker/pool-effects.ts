@@ -1,8 +1,16 @@
-import type { ClaimEffect, RetireEffect, ScrubEffect, SweepEffect, Timed, WorkerEvent } from '../../cluster/index.ts'
+import type {
+  ClaimEffect,
+  RetireEffect,
+  RevokeEffect,
+  ScrubEffect,
+  SweepEffect,
+  Timed,
+  WorkerEvent,
+} from '../../cluster/index.ts'
 import type { PoolKernels } from '../../kernels/index.ts'
 import { createGuardBook, type GuardBook } from './guard-book.ts'
 
-type PoolEffect = ClaimEffect | RetireEffect | ScrubEffect | SweepEffect
+type PoolEffect = ClaimEffect | RetireEffect | RevokeEffect | ScrubEffect | SweepEffect
 
 /** Executes the effects on a pool that both workers have in common. */
 export const createPoolEffects = (
@@ -20,6 +28,9 @@ export const createPoolEffects = (
         return
       case 'retire':
         kernels.retire(effect.pages, effect.scrub)
+        return
+      case 'revoke':
+        kernels.retire(effect.pages, 'tags')
         return
       case 'scrub':
         kernels.retire(effect.pages, 'zero')
