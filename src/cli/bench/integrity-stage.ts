@@ -1,0 +1,172 @@
+import type { DigestTools } from '../../host/index.ts'
+import type { PoolKernels } from '../../kernels/index.ts'
+import { lineageKey } from '../../kv/index.ts'
+import type { ForwardPass, ModelShape, SequencePlan } from '../../model/index.ts'
+
+export const PAGE = 16
+/** Not a whole number of pages: a step writes into a page that has rows. */
+export const CONTEXT = 136
+
+export interface StageOptions {
+  readonly now: () => number
+  readonly digests: DigestTools
+  /** A page of the pool that no sequence uses. */
+  readonly sparePage: number
+}
+
+export type StageStep = (pass: ForwardPass, after: () => void) => Promise<number>
+
+/** Sequences that stand in the pool, and steps that can be taken again and again: what they wrote is unwritten, untimed. */
+export class Stage {
+  readonly #shape: ModelShape
+  readonly #kernels: PoolKernels
+  readonly #options: StageOptions
+  readonly #spare: Uint32Array
+  #keys = 0
+  #digest = DIGEST
+
+  constructor(shape: ModelShape, kernels: PoolKernels, options: StageOptions) {
+    this.#shape = shape
+    this.#kernels = kernels
+    this.#options = options
+    this.#spare = Uint32Array.of(options.sparePage)
+  }
+
+  decodeStep(batch: number): StageStep {
+    const perSequence = pageUp(CONTEXT + 1) / PAGE
+    const tables = Array.from({ length: batch }, (_, i) => this.#claim(i * perSequence, perSequence, i + 1))
+    for (const { pages } of tables) this.#fill(pages, CONTEXT)
+    const sequences = tables.map((table, i) => this.#rows(table, CONTEXT, 1, i, true))
+    return this.#timed(sequences, () => {
+      for (const { pages } of tables) this.#mark(pages[perSequence - 1]!, CONTEXT % PAGE)
+    })
+  }
+
+  prefillChunk(rows: number): StageStep {
+    const table = this.#claim(0, pageUp(rows) / PAGE, 1)
+    return this.#timed([this.#rows(table, 0, rows, 0, false)], () => {
+      for (const page of table.pages) this.#mark(page, 0)
+    })
+  }
+
+  /** Seals so many pages of a layer each, with their keys derived: what the sender does, or the receiver. */
+  seal(count: number): void {
+    for (let i = 0; i < count; i++) this.#kernels.seal(i % 8, this.#keys % this.#shape.layers, PAGE, this.deriveKey())
+  }
+
+  /** Milliseconds to verify so many pages as they are placed; placing them is no part of it, since `off` does so as well. */
+  arrival(pages: number): number {
+    const { now, digests } = this.#options
+    const rows = new Uint8Array(this.#kernels.rowBytes(PAGE))
+    let ms = 0
+    for (let page = 0; page < pages; page++) {
+      for (let layer = 0; layer < this.#shape.layers; layer++) {
+        this.#kernels.writeRows(this.#spare[0]!, layer, PAGE, rows)
+        const start = now()
+        const seal = this.#kernels.seal(this.#spare[0]!, layer, PAGE, this.deriveKey())
+        digests.equal(seal, seal)
+        ms += now() - start
+      }
+    }
+    return ms
+  }
+
+  /** The key of the next layer, or of the next page's first. */
+  deriveKey(): Uint8Array {
+    const layer = this.#keys % this.#shape.layers
+    const ordinal = (this.#keys - layer) / this.#shape.layers
+    if (layer === 0) this.#digest = DIGEST.slice()
+    this.#keys += 1
+    const lineage = { namespace: 'bench-request/1', tokenDigest: this.#digest, layer, ordinal, rows: PAGE }
+    return lineageKey(lineage, this.#options.digests.sha256)
+  }
+
+  free(mode: 'tags' | 'zero' | 'poison'): void {
+    this.#kernels.retire(this.#spare, mode)
+  }
+
+  claimSpare(): void {
+    this.#kernels.claim(this.#spare, ONE, ONE, ONE)
+  }
+
+  sweepMicros(batch: number): number {
+    const pages = (batch * pageUp(CONTEXT + 1)) / PAGE
+    const table = this.#claim(0, pages, 1)
+    return this.micros(() => this.#kernels.checkGuards(table)) / pages
+  }
+
+  /** Median of many calls, in microseconds. */
+  micros(call: () => unknown): number {
+    const { now } = this.#options
+    const times: number[] = []
+    for (let round = 0; round < 200; round++) {
+      const start = now()
+      for (let i = 0; i < 20; i++) call()
+      times.push(((now() - start) * 1_000) / 20)
+    }
+    return times.sort((a, b) => a - b)[100]!
+  }
+
+  #timed(sequences: readonly SequencePlan[], undo: () => void): StageStep {
+    const { now } = this.#options
+    const plan = { id: 0, sequences }
+    return async (pass, after) => {
+      const start = now()
+      const { results } = await pass.run(plan, () => undefined)
+      after()
+      const ms = now() - start
+      const fault = results.find((result) => result.fault !== null)?.fault
+      if (fault) throw new Error(`the bench's own pages gave a fault: ${fault.kind}`)
+      undo()
+      return ms
+    }
+  }
+
+  #mark(page: number, rows: number): void {
+    for (let layer = 0; layer < this.#shape.layers; layer++) this.#kernels.markFilled(page, layer, rows)
+  }
+
+  /** Rows that were never computed: a step reads them all the same. */
+  #fill(pages: Uint32Array, tokens: number): void {
+    const kernels = this.#kernels
+    const bytes = new Uint8Array(
+      Float32Array.from({ length: kernels.rowBytes(PAGE) / 4 }, (_, i) => Math.sin(i * 0.7)).buffer,
+    )
+    for (const [ordinal, page] of pages.entries()) {
+      const rows = Math.min(PAGE, tokens - ordinal * PAGE)
+      for (let layer = 0; layer < this.#shape.layers; layer++) {
+        kernels.writeRows(page, layer, rows, bytes.subarray(0, kernels.rowBytes(rows)))
+      }
+      this.#mark(page, rows)
+    }
+  }
+
+  #claim(first: number, count: number, owner: number): SequencePlan['table'] {
+    const pages = Uint32Array.from({ length: count }, (_, i) => first + i)
+    const owners = new Uint32Array(count).fill(owner)
+    const generations = new Uint32Array(count).fill(1)
+    this.#kernels.claim(pages, owners, generations, Uint32Array.from(pages.keys()))
+    return { pages, owners, generations }
+  }
+
+  #rows(table: SequencePlan['table'], start: number, count: number, sequence: number, sample: boolean): SequencePlan {
+    const { vocab } = this.#shape
+    return {
+      requestId: `bench-${sequence}`,
+      attempt: 1,
+      tokens: Int32Array.from({ length: count }, (_, i) => (7919 * (i + 1) + 104_729 * sequence) % vocab),
+      start,
+      write: 'append',
+      table,
+      sample: sample ? { params: GREEDY, sequence: 0, index: 0 } : null,
+    }
+  }
+}
+
+const GREEDY = { temperature: 0, topP: 1, topK: 0, seed: 0, topLogprobs: null }
+const ONE = Uint32Array.of(1)
+const DIGEST = new Uint8Array(32).fill(7)
+
+export function pageUp(tokens: number): number {
+  return Math.ceil(tokens / PAGE) * PAGE
+}
