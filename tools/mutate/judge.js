@@ -47,10 +47,16 @@ function run(folder, [program, ...args]) {
       : [program, folder, ...args]
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, words, { cwd: folder, stdio: 'ignore', detached: true })
-    const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), LIMIT_MS)
+    const end = () => {
+      // Its end may be on its way already.
+      if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL')
+    }
+    const timer = setTimeout(end, LIMIT_MS)
+    process.once('exit', end)
     child.on('error', reject)
     child.on('close', (code) => {
       clearTimeout(timer)
+      process.off('exit', end)
       resolve(code !== 0)
     })
   })

@@ -26,6 +26,8 @@ export async function main(args) {
     console.error(`no mutant is called ${id}; npm run mutate -- --list names them`)
     return 2
   }
+  process.once('SIGINT', () => process.exit(130))
+  process.once('SIGTERM', () => process.exit(143))
   try {
     return report(await judgeAll(chosen))
   } catch (error) {

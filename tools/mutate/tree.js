@@ -24,6 +24,8 @@ export function openTree() {
   const folder = mkdtempSync(join(tmpdir(), 'bulkhead-mutate-'))
   for (const name of COPIED) if (existsSync(join(root, name))) cpSync(join(root, name), join(folder, name), { recursive: true })
   for (const name of LINKED) if (existsSync(join(root, name))) symlinkSync(join(root, name), join(folder, name))
+  const close = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', close)
   /** Files as they were, by name. */
   const saved = new Map()
   const put = (name, content) => {
@@ -47,7 +49,8 @@ export function openTree() {
       saved.clear()
     },
     close() {
-      rmSync(folder, { recursive: true, force: true })
+      process.off('exit', close)
+      close()
     },
   }
 }

@@ -140,7 +140,7 @@ const drawSettings = (oracle: Oracle, leastRequests: number): SimSettings => {
   const pageSize = 2 + oracle.choose('page size', 4)
   const prefillPages = 4 + oracle.choose('prefill pages', 12)
   return {
-    layers: 1 + oracle.choose('layers', 2),
+    layers: oracle.choose('layers', 3) === 2 ? 2 : 1,
     pageSize,
     prefillPages,
     decodePages: 6 + oracle.choose('decode pages', 24),

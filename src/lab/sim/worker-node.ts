@@ -113,9 +113,10 @@ export abstract class WorkerNode<
     }
   }
 
-  /** Steps an event at the present time. */
-  protected stepNow(event: object): void {
-    this.step({ ...event, now: this.context.world.now } as unknown as Event)
+  /** Steps an event at the present time, which is written into it: events are made for one step each. */
+  protected stepNow(event: { readonly kind: string; [key: string]: unknown }): void {
+    event.now = this.context.world.now
+    this.step(event as unknown as Event)
   }
 
   protected later(delay: number, run: () => void): void {
