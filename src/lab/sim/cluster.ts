@@ -1,4 +1,3 @@
-import { issueTicket, type Ticket } from '../../admission/index.ts'
 import {
   type DecodeToRouter,
   type EngineEvent,
@@ -16,6 +15,7 @@ import type { Life, SimCounts } from './checkers/index.ts'
 import type { SimContext } from './context.ts'
 import { simCrypto } from './crypto.ts'
 import { DecodeNode, PrefillNode } from './nodes.ts'
+import { Tampering } from './tampering.ts'
 import { Link } from './world.ts'
 
 type Untimed<T> = T extends unknown ? Omit<T, 'now'> : never
@@ -42,7 +42,7 @@ export class SimCluster {
   readonly #listener: ClusterListener
   readonly #leases: Lease[] = []
   #router: RouterMachine
-  readonly #mixedUp = new Map<string, 'ids' | 'placeholder' | 'none'>()
+  readonly #tampering: Tampering
   #prefill: Process<PrefillNode>
   #decode: Process<DecodeNode>
   #channel: TransferChannel | null = null
@@ -50,11 +50,11 @@ export class SimCluster {
   #timer = 0
   /** Of the gateway, which starts the workers: restarts that an earlier life meant to do do not happen. */
   #life = 0
-  #lastTicket: Ticket | null = null
 
   constructor(context: SimContext, listener: ClusterListener) {
     this.#context = context
     this.#listener = listener
+    this.#tampering = new Tampering(context)
     this.#router = this.#newRouter()
     this.#prefill = this.#startPrefill()
     this.#decode = this.#startDecode()
@@ -268,20 +268,14 @@ export class SimCluster {
 
   #toPrefill(message: RouterToPrefill): void {
     const { node, toWorker } = this.#prefill
-    const sent =
-      message.kind === 'prefill'
-        ? { ...message, ids: this.#idsFor(message.requestId, message.ids, 'prefill'), ticket: this.#ticketFor(message) }
-        : message
+    const sent = message.kind === 'prefill' ? this.#tampering.of(message, 'prefill') : message
     if (message.kind === 'prefill') this.#context.stages.set(message.requestId, 'prefilling')
     this.#post(toWorker, () => node.message(sent))
   }
 
   #toDecode(message: RouterToDecode): void {
     const { node, toWorker } = this.#decode
-    const sent =
-      message.kind === 'reserve'
-        ? { ...message, ids: this.#idsFor(message.requestId, message.ids, 'decode'), ticket: this.#ticketFor(message) }
-        : message
+    const sent = message.kind === 'reserve' ? this.#tampering.of(message, 'decode') : message
     if (message.kind === 'reserve') this.#context.stages.set(message.requestId, 'reserving')
     this.#post(toWorker, () => node.message(sent))
   }
@@ -298,50 +292,5 @@ export class SimCluster {
     else if (event.kind === 'queued') stages.set(requestId, 'queued')
     else if (event.kind === 'started') stages.set(requestId, 'running')
     else stages.set(requestId, 'answering')
-  }
-
-  /** The ticket that reaches a worker: forged, out of date, or as it was issued. */
-  #ticketFor({ ticket }: { readonly ticket: Ticket }): Ticket {
-    const { forgeries, oracle, world } = this.#context
-    const stolen = this.#lastTicket ?? ticket
-    this.#lastTicket = ticket
-    let sent = ticket
-    if (this.#context.strikes('forgedTicket')) sent = forge(ticket, stolen, oracle.choose('how forged', 5))
-    else if (this.#context.strikes('expiredTicket'))
-      sent = issueTicket({ ...ticket.claims, expiresAt: world.now - oracle.choose('how old', 3) }, simCrypto)
-    if (sent !== ticket) forgeries.add(sent)
-    return sent
-  }
-
-  /**
-   * The ids that reach a worker. Mixed up: both legs get the same wrong ids. Placeholder: the fault of 2026, prefill gets one
-   * token where a prompt belongs.
-   */
-  #idsFor(requestId: string, ids: Int32Array, leg: 'prefill' | 'decode'): Int32Array {
-    let fate = this.#mixedUp.get(requestId)
-    if (fate === undefined) {
-      if (this.#context.strikes('mixedUpIds')) fate = 'ids'
-      else fate = this.#context.strikes('placeholder') ? 'placeholder' : 'none'
-      this.#mixedUp.set(requestId, fate)
-    }
-    if (fate === 'ids') return ids.map((id, i) => (i === 0 ? id + 1 : id))
-    return fate === 'placeholder' && leg === 'prefill' && ids.length > 1 ? Int32Array.of(0) : ids
-  }
-}
-
-/** Another request's ticket, one with a wrong signature, or one whose words were changed after it was signed. */
-const forge = (ticket: Ticket, stolen: Ticket, how: number): Ticket => {
-  const { claims, mac } = ticket
-  switch (how) {
-    case 0:
-      return stolen === ticket ? { claims, mac: '' } : { ...stolen }
-    case 1:
-      return { claims, mac: `${mac.startsWith('0') ? '1' : '0'}${mac.slice(1)}` }
-    case 2:
-      return { claims: { ...claims, maxOutput: claims.maxOutput + 1 }, mac }
-    case 3:
-      return { claims: { ...claims, tenant: `${claims.tenant}x` }, mac }
-    default:
-      return { claims: { ...claims, expiresAt: claims.expiresAt + 1 }, mac }
   }
 }
