@@ -10,7 +10,7 @@ const LIMIT_MS = 180_000
 
 const SIMULATED = ['src/kv/', 'src/cluster/', 'src/admission/', 'src/engine/', 'src/gateway/exchange/']
 const FAST_ROOMS = ['src/kv', 'src/cluster', 'src/admission', 'src/engine', 'src/gateway', 'src/kernels/faults.test.ts']
-const SLOW_ROOMS = ['src/runtime/worker', 'src/runtime/transfer', 'src/runtime/drills', 'test/engine/local.test.ts']
+const SLOW_ROOMS = ['src/runtime/worker', 'src/runtime/transfer', 'src/runtime/drills']
 
 const seeds = (count) => ({ name: `${count} seeds`, command: [seedsProgram, String(count)] })
 const tests = (...paths) => ({ name: `tests in ${paths.join(', ')}`, command: ['vitest', ...paths] })
