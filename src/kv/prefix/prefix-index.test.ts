@@ -87,6 +87,17 @@ describe('the next to go', () => {
     expect(index.victim()).toBe(c)
   })
 
+  it('is never one on which a page hangs that is being sealed', () => {
+    const { index, add } = indexOf()
+    const [a, ab] = add('ab')
+    ab!.state = 'sealing'
+    expect(index.victim()).toBe(null)
+    ab!.state = 'ready'
+    expect(index.victim()).toBe(ab)
+    index.remove(ab!)
+    expect(index.victim()).toBe(a)
+  })
+
   it('belongs to the tenant that holds most; what is public goes last', () => {
     const { index, add } = indexOf()
     add('p', 'public')
