@@ -26,6 +26,7 @@ import type { EngineEvent } from './port.ts'
  *   | `forward`   | [step]     | `forward_done` (same plan id)       |
  *   | `place`     | [writer]   | `placed` (same id)                  |
  *   | `send_page` | [reader]   | `page_sent` (same id) or `link_down`|
+ *   | a lease with a `target` | [writer] | its manifest, `acknowledged`, or a `link_down` or `link_up` at decode |
  *   | `copy_rows` | [copy]     | `copied` (same id)                  |
  *   | `publish_page` | [reader] | `page_published` (same id)         |
  *   | `verify_page` | [reader]  | `page_verified` (same id)          |
@@ -139,6 +140,11 @@ type CommonWorkerEffect =
  * First, as the bytes are read: the page's tag is `tag` and `rows` rows stand in this layer (R5), or nothing is sent and the
  * event says what was found. The seal is made here, so a page that is another's by now would verify as this one's.
  * `lineageKey` null (R8 off): the frame's seal is 16 zero bytes. `frame` lacks only the seal.
+ *
+ * With a `target` (transport `shared`) the rows are stored into that page of decode's pool instead, the seal is made over what was
+ * read, and the frame follows without bytes. First the target's tag is compared, as it stands in decode's memory: if it is
+ * another's by now nothing is stored, and the event says `lease_gone`. A tag may still change hands during the store: what
+ * keeps the page from its next owner until then is decode's fence, not this comparison (R6).
  */
 export interface SendPageEffect {
   readonly kind: 'send_page'
@@ -148,12 +154,20 @@ export interface SendPageEffect {
   readonly tag: PageTag | null
   readonly frame: Omit<PageFrame, 'seal'>
   readonly lineageKey: Uint8Array | null
+  /** Null over a socket. */
+  readonly target: { readonly page: number; readonly tag: PageTag | null } | null
 }
 
-/** Write the manifest to the channel, after every frame of the earlier `send_page` effects. */
+/** Write the manifest to the channel, after every frame of the earlier `send_page` effects (over `shared`: and after their stores). */
 export interface SendManifestEffect {
   readonly kind: 'send_manifest'
   readonly frame: ManifestFrame
+}
+
+/** Transport `shared`: once every earlier store is over, tell decode that nothing is stored under this lease any more. */
+export interface SendAcknowledgeEffect {
+  readonly kind: 'send_acknowledge'
+  readonly lease: Lease
 }
 
 export type PrefillEffect =
@@ -161,6 +175,7 @@ export type PrefillEffect =
   | { readonly kind: 'send'; readonly message: PrefillToRouter }
   | SendPageEffect
   | SendManifestEffect
+  | SendAcknowledgeEffect
   | PublishPageEffect
   | VerifyPageEffect
 
@@ -178,6 +193,8 @@ export interface PlaceEffect {
   readonly rows: number
   readonly seal: Uint8Array
   readonly lineageKey: Uint8Array | null
+  /** The writer has stored the bytes: there is nothing to write, only to seal and to mark. */
+  readonly stored: boolean
 }
 
 /** Answer to a `page_frame` event: read the frame's bytes off the channel and drop them. */
@@ -199,9 +216,23 @@ export interface CopyRowsEffect {
 export interface CloseLeaseEffect {
   readonly kind: 'close_lease'
   readonly lease: Lease
+  /** See `LeaseClosed`. */
+  readonly floor?: number
 }
 
-/** The peer broke the protocol beyond one request: destroy the channel, then step `link_down`. */
+/**
+ * Answer to `link_up` (transport `shared`): the new life of prefill may store under leases from `floor` on, and under none before.
+ * Prefill's `link_up` is stepped with it when it arrives there, and not before.
+ */
+export interface OpenLeasesEffect {
+  readonly kind: 'open_leases'
+  readonly floor: number
+}
+
+/**
+ * The peer broke the protocol beyond one request: destroy the channel, then step `link_down`. Over `shared` the channel is
+ * the life of prefill's thread.
+ */
 export interface CloseLinkEffect {
   readonly kind: 'close_link'
   readonly reason: string
@@ -214,6 +245,7 @@ export type DecodeEffect =
   | DiscardEffect
   | CopyRowsEffect
   | CloseLeaseEffect
+  | OpenLeasesEffect
   | CloseLinkEffect
 
 export type RouterEffect =

@@ -2,6 +2,7 @@ import type { ForwardResult } from '../model/index.ts'
 import type {
   DecodeToPrefill,
   DecodeToRouter,
+  Lease,
   ManifestFrame,
   PageFrame,
   PrefillToRouter,
@@ -25,9 +26,13 @@ export type WorkerEvent =
   /**
    * The transfer channel is open; frames may be sent and will come. Decode's is stepped only after prefill has stepped the
    * `link_down` of the channel before (prefill is the one that connects, and connects anew only then).
+   * `floor`: for prefill over `shared`, see `OpenLeasesEffect`.
    */
-  | { readonly kind: 'link_up' }
-  /** The transfer channel is gone: nothing more is read from or written to it, frames under way are lost. */
+  | { readonly kind: 'link_up'; readonly floor?: number }
+  /**
+   * The transfer channel is gone: nothing more is read from or written to it, frames under way are lost. Over `shared` it is
+   * decode's alone, and is stepped when prefill's thread is known ended: the proof that it stores nothing any more (R6).
+   */
   | { readonly kind: 'link_down' }
   /** The end of a `forward` effect. `seconds` is the time the pass took on the forward thread; it steers chunk sizes. */
   | { readonly kind: 'forward_done'; readonly result: ForwardResult; readonly seconds: number }
@@ -46,8 +51,8 @@ export type PrefillEvent = Timed &
     | { readonly kind: 'peer'; readonly message: DecodeToPrefill }
     /** All rows of this layer of the pass stand in the pool. In order, before `forward_done`. */
     | { readonly kind: 'layer_done'; readonly planId: number; readonly layer: number }
-    /** `fault`: why nothing was sent. */
-    | { readonly kind: 'page_sent'; readonly id: number; readonly fault?: 'page_tag' | 'unfilled_row' }
+    /** `fault`: why nothing was sent. `lease_gone`: the page that it was to go to is another's. */
+    | { readonly kind: 'page_sent'; readonly id: number; readonly fault?: 'page_tag' | 'unfilled_row' | 'lease_gone' }
     /** One seal for each layer, or none. */
     | {
         readonly kind: 'page_published'
@@ -69,6 +74,8 @@ export type DecodeEvent = Timed &
     | { readonly kind: 'manifest'; readonly frame: ManifestFrame }
     | { readonly kind: 'placed'; readonly id: number; readonly outcome: 'ok' | 'bad_seal' }
     | { readonly kind: 'copied'; readonly id: number }
+    /** Transport `shared`: the writer's last word on this lease. */
+    | { readonly kind: 'acknowledged'; readonly lease: Lease }
   )
 
 export type RouterEvent = Timed &

@@ -8,6 +8,7 @@ export type {
   DiscardEffect,
   DiscardReason,
   ForwardEffect,
+  OpenLeasesEffect,
   PageTag,
   PlaceEffect,
   PrefillEffect,
@@ -17,6 +18,7 @@ export type {
   RouterEffect,
   ScrubEffect,
   ScrubMode,
+  SendAcknowledgeEffect,
   SendManifestEffect,
   SendPageEffect,
   SweepEffect,
@@ -48,6 +50,8 @@ export type {
   FinishSequence,
   Identity,
   Lease,
+  LeaseAcknowledged,
+  LeaseClosed,
   ManifestFrame,
   PageFrame,
   Prefill,
@@ -58,7 +62,14 @@ export type {
   RouterToPrefill,
   WorkerHello,
 } from './messages.ts'
-export type { DecodeOptions, PrefillOptions, PrefixCacheOptions, RouterOptions, WorkerOptions } from './options.ts'
+export type {
+  DecodeOptions,
+  PrefillOptions,
+  PrefixCacheOptions,
+  RouterOptions,
+  Transport,
+  WorkerOptions,
+} from './options.ts'
 export { decodeDefaults, prefillDefaults, privatePrefixes, routerDefaults } from './options.ts'
 export type {
   DetectorState,

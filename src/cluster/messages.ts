@@ -1,5 +1,5 @@
 import type { Ticket } from '../admission/index.ts'
-import type { PoolShape } from '../kv/index.ts'
+import type { PageTable, PoolShape } from '../kv/index.ts'
 import type { SampledToken, SamplingParams } from '../model/index.ts'
 
 /** R10: every message and frame says whose it is. An attempt is a whole new life of a request on the workers. */
@@ -45,10 +45,12 @@ export interface Prefill extends Identity {
   readonly lease: Lease
 }
 
-/** Names one reservation in one life of decode; frames that name another are discarded (R6). */
+/** Names one reservation in one life of decode; frames that name another are discarded (R6). Ids grow and are never given again. */
 export interface Lease {
   readonly id: number
   readonly epoch: number
+  /** Transport `shared`: decode's pages of the prompt with their tags, in the order of the table: where the writer may store. */
+  readonly target?: PageTable
 }
 
 /** Router to both: the request is over (client gone, stop string found, time-out, other leg failed). */
@@ -65,7 +67,8 @@ export interface FinishSequence extends Identity {
 export type RouterToDecode = Reserve | Abort | FinishSequence
 export type RouterToPrefill = Prefill | Abort
 
-export type DeclineCode = 'no_room' | 'bad_ticket' | 'wrong_shape'
+/** `lease_over`: nothing may be stored under that lease any more (transport `shared`). */
+export type DeclineCode = 'no_room' | 'bad_ticket' | 'wrong_shape' | 'lease_over'
 /** Why a worker ended a request: becomes an HTTP error in one place (gateway/errors). */
 export type FailureCode = 'kv_integrity' | 'contract_mismatch' | 'worker_lost' | 'bad_ticket' | 'internal'
 
@@ -96,7 +99,10 @@ export type PrefillToRouter =
   | (Identity & { readonly kind: 'prefilled'; readonly cachedTokens: number })
   | (Identity & { readonly kind: 'released' })
 
-/** Transfer channel, prefill to decode. `bytes` of a page follow its frame: K rows then V rows of one layer, `rows` of them. */
+/**
+ * Transfer channel, prefill to decode. `bytes` of a page follow its frame: K rows then V rows of one layer, `rows` of them.
+ * Over `shared` the frame comes alone, when the bytes stand in decode's page already.
+ */
 export interface PageFrame extends Identity {
   readonly kind: 'page'
   readonly lease: Lease
@@ -117,7 +123,22 @@ export interface ManifestFrame extends Identity {
   readonly tokenDigest: string
 }
 
-export type PrefillToDecode = PageFrame | ManifestFrame
+/** Transport `shared`: the writer touches no page under this lease any more, and will not (R6). Its answer to `lease_closed`. */
+export interface LeaseAcknowledged {
+  readonly kind: 'lease_acknowledged'
+  readonly lease: Lease
+}
 
-/** Back on the same channel: the lease is closed, stop sending under it. */
-export type DecodeToPrefill = { readonly kind: 'lease_closed'; readonly lease: Lease }
+export type PrefillToDecode = PageFrame | ManifestFrame | LeaseAcknowledged
+
+/**
+ * Back on the same channel: the lease is closed, stop sending under it. `floor` (transport `shared`): under no lease before
+ * this one may anything be stored any more, so what the writer remembers of those can go.
+ */
+export interface LeaseClosed {
+  readonly kind: 'lease_closed'
+  readonly lease: Lease
+  readonly floor?: number
+}
+
+export type DecodeToPrefill = LeaseClosed

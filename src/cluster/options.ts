@@ -3,6 +3,12 @@ import type { FreeList, PageWatch, PoolShape, PrefixScope } from '../kv/index.ts
 import type { ScrubMode } from './effects.ts'
 import type { Fences } from './fences.ts'
 
+/**
+ * `socket`: between processes; the receiver places bytes, so closing a lease ends its writer. `shared`: within one process;
+ * prefill stores into decode's pages itself, so decode waits for the writer's word, or for its end.
+ */
+export type Transport = 'socket' | 'shared'
+
 export interface WorkerOptions {
   readonly model: string
   /** Hex digest of the weights as loaded; a ticket for others is refused. */
@@ -17,6 +23,8 @@ export interface WorkerOptions {
   readonly scrub: ScrubMode
   /** Guard rows of all held pages are swept every so many passes; 0: never. */
   readonly sweepEvery: number
+  /** How KV pages reach decode; default `socket`. The same for both workers of a pair. */
+  readonly transport?: Transport
   /** The ledger's free list, where the laboratory hands in one that is wrong; absent in every server. */
   readonly freeList?: FreeList
   /** Told of every move of a page, where the simulator counts them; absent in every server. */

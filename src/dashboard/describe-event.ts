@@ -47,6 +47,8 @@ export const describeEvent = (event: TelemetryEvent): Shown | null => {
     case 'request_admitted':
     case 'request_finished':
     case 'step':
+    case 'lease_fenced':
+    case 'lease_released':
     case 'prefix_lookup':
     case 'prefix_published':
     case 'prefix_evicted':

@@ -209,6 +209,11 @@ export class PageLedger {
     return this.#takeHome(handle)
   }
 
+  /** R6: would the page still be touched by somebody if its lease were let go now? */
+  isTouched(handle: PageHandle): boolean {
+    return !this.#fences.fencedFree({ ...this.#records.holdersOf(handle.page), lease: 0 })
+  }
+
   isQuarantined(handle: PageHandle): boolean {
     return this.#checkHandle(handle) === null && this.#records.state[handle.page] === QUARANTINED
   }

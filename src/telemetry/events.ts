@@ -29,6 +29,15 @@ export type TelemetryEvent =
       readonly reason: string
     }
   | { readonly kind: 'page_returned'; readonly role: Role; readonly page: number }
+  /** Transport `shared`: pages of an ended request are quarantined, since prefill may still store into them (R6). */
+  | { readonly kind: 'lease_fenced'; readonly lease: number; readonly pages: number }
+  /** Those pages come home: the writer said that it is done with them, or is known ended. */
+  | {
+      readonly kind: 'lease_released'
+      readonly lease: number
+      readonly pages: number
+      readonly by: 'acknowledged' | 'writer_ended'
+    }
   | { readonly kind: 'worker_up'; readonly role: Role; readonly model: string; readonly epoch: number }
   | {
       readonly kind: 'worker_down'

@@ -24,6 +24,14 @@ export const createRecorder = (): Recorder => {
   const faults = createCounter('bulkhead_integrity_faults_total', 'Faults caught by a fence, by role, rule and kind.')
   const violations = createCounter('bulkhead_transfer_violations_total', 'Transfer frames refused, by reason.')
   const quarantined = createCounter('bulkhead_pages_quarantined_total', 'Pages put into quarantine, by reason.')
+  const fenced = createCounter(
+    'bulkhead_pages_fenced_total',
+    'Pages of ended requests kept in quarantine because prefill could still store into them.',
+  )
+  const released = createCounter(
+    'bulkhead_pages_released_total',
+    'Fenced pages that came home, by what proved that nobody stores into them any more.',
+  )
   const returned = createCounter('bulkhead_pages_returned_total', 'Pages returned from quarantine after proof.')
   const ups = createCounter('bulkhead_worker_starts_total', 'Times a worker came up.')
   const restarts = createCounter('bulkhead_worker_restarts_total', 'Times a worker came up again after it was lost.')
@@ -91,6 +99,12 @@ export const createRecorder = (): Recorder => {
         case 'page_returned':
           returned.add({ role: event.role })
           return
+        case 'lease_fenced':
+          fenced.add({}, event.pages)
+          return
+        case 'lease_released':
+          released.add({ by: event.by }, event.pages)
+          return
         case 'worker_up': {
           const labels = { role: event.role, model: event.model }
           const life = `${event.role} ${event.model}`
@@ -147,6 +161,8 @@ export const createRecorder = (): Recorder => {
         faults,
         violations,
         quarantined,
+        fenced,
+        released,
         returned,
         ups,
         restarts,

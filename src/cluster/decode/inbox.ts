@@ -1,7 +1,7 @@
 import { firstPages, type PageGrant } from '../../kv/index.ts'
 import type { CloseLeaseEffect, CopyRowsEffect, DiscardEffect, DiscardReason, PlaceEffect } from '../effects.ts'
 import type { Shortfall } from '../fences.ts'
-import { identityKey, identityOf } from '../identity.ts'
+import { identityKey, identityOf, leaseName } from '../identity.ts'
 import type { Lease, ManifestFrame, PageFrame } from '../messages.ts'
 import type { DecodeOptions } from '../options.ts'
 import type { WorkerPages } from '../worker/pages.ts'
@@ -33,6 +33,7 @@ export class Inbox {
   readonly #options: DecodeOptions
   readonly #pages: WorkerPages
   readonly #emit: (effect: InboxEffect) => void
+  readonly #floor: () => Pick<CloseLeaseEffect, 'floor'>
   readonly #leases = new Map<number, DecodeRequest>()
   readonly #placing = new Map<number, Placing>()
   readonly #copying = new Map<
@@ -41,19 +42,25 @@ export class Inbox {
   >()
   #nextId = 1
 
-  constructor(options: DecodeOptions, pages: WorkerPages, emit: (effect: InboxEffect) => void) {
+  constructor(
+    options: DecodeOptions,
+    pages: WorkerPages,
+    emit: (effect: InboxEffect) => void,
+    floor: () => Pick<CloseLeaseEffect, 'floor'>,
+  ) {
     this.#options = options
     this.#pages = pages
     this.#emit = emit
+    this.#floor = floor
   }
 
   open(request: DecodeRequest): void {
     this.#leases.set(request.lease.id, request)
   }
 
-  /** From here on no frame of this lease is placed: that is the proof that its writer is gone (R6). */
+  /** From here on no frame of this lease is placed. Over a socket that is the proof that its writer is gone (R6). */
   close(request: DecodeRequest): void {
-    if (this.#leases.delete(request.lease.id)) this.#emit({ kind: 'close_lease', lease: request.lease })
+    if (this.#leases.delete(request.lease.id)) this.#tellClosed(request.lease)
   }
 
   /** Answers one page frame with exactly one `place` or `discard`. Returns what is wrong with the frame, if anything. */
@@ -62,7 +69,7 @@ export class Inbox {
     const reason = request === undefined ? 'unknown_lease' : this.#objection(request, frame)
     if (request === undefined || reason !== null) {
       this.#emit({ kind: 'discard', reason: reason ?? 'unknown_lease' })
-      if (request === undefined) this.#emit({ kind: 'close_lease', lease: frame.lease })
+      if (request === undefined) this.#tellClosed(frame.lease)
       return reason
     }
     const { ordinal, layer, rows } = frame
@@ -79,6 +86,7 @@ export class Inbox {
       rows,
       seal: frame.seal,
       lineageKey: this.#key(request, ordinal, layer),
+      stored: this.#options.transport === 'shared',
     })
     return null
   }
@@ -165,6 +173,10 @@ export class Inbox {
     }
     this.#pages.release([from, ...to], 'copy')
     return { request, fault }
+  }
+
+  #tellClosed(lease: Lease): void {
+    this.#emit({ kind: 'close_lease', lease: leaseName(lease), ...this.#floor() })
   }
 
   #objection(request: DecodeRequest, frame: PageFrame): DiscardReason | null {

@@ -1,4 +1,11 @@
-import { contractLayout, type LedgerFault, layoutOrdinals, type PoolCounts, prefixDigests } from '../../kv/index.ts'
+import {
+  contractLayout,
+  firstPages,
+  type LedgerFault,
+  layoutOrdinals,
+  type PoolCounts,
+  prefixDigests,
+} from '../../kv/index.ts'
 import type { DecodeEffect } from '../effects.ts'
 import type { DecodeEvent } from '../events.ts'
 import type { TicketGate } from '../fences.ts'
@@ -12,6 +19,7 @@ import { WorkerPages } from '../worker/pages.ts'
 import { Inbox, type IntegrityFault } from './inbox.ts'
 import { type DecodeRequest, newRequest } from './request.ts'
 import { Stepper } from './stepper.ts'
+import { Writers } from './writers.ts'
 
 /**
  * Reserves whole contracts, takes pages in under leases, and samples once everything contracted stands verified. There is
@@ -22,6 +30,8 @@ export class DecodeMachine implements Decoder {
   readonly #pages: WorkerPages
   readonly #inbox: Inbox
   readonly #stepper: Stepper
+  /** Null over a socket, where nobody writes but decode itself. */
+  readonly #writers: Writers | null
   readonly #gate: TicketGate
   readonly #requests = new Map<string, DecodeRequest>()
   #nextLease = 1
@@ -35,7 +45,10 @@ export class DecodeMachine implements Decoder {
     }
     this.#options = options
     this.#pages = new WorkerPages('decode', options, emit)
-    this.#inbox = new Inbox(options, this.#pages, emit)
+    this.#writers = options.transport === 'shared' ? new Writers(this.#pages) : null
+    this.#inbox = new Inbox(options, this.#pages, emit, () =>
+      this.#writers === null ? {} : { floor: this.#writers.floor(this.#nextLease) },
+    )
     this.#stepper = new Stepper(options, this.#pages, emit, {
       fault: (request, rule, fault, page) => this.#fault(request, rule, fault, page),
       finished: (request) => this.#endIfAllFinished(request),
@@ -96,6 +109,9 @@ export class DecodeMachine implements Decoder {
       case 'copied':
         this.#copied(event.id)
         break
+      case 'acknowledged':
+        if (event.lease.epoch === this.#options.epoch) this.#writers?.letGo(event.lease.id)
+        break
       case 'forward_done':
         this.#stepper.done(event.result, event.seconds)
         break
@@ -131,7 +147,8 @@ export class DecodeMachine implements Decoder {
       this.#send({ kind: 'declined', ...identity, code: 'no_room' })
       return
     }
-    const lease = { id: this.#nextLease++, epoch }
+    const target = firstPages(opened.value.table, layout.promptPages)
+    const lease = { id: this.#nextLease++, epoch, ...(this.#writers === null ? {} : { target }) }
     const digests = prefixDigests(message.ids, shape.pageSize, crypto.sha256)
     const arrival = this.#arrivals
     this.#arrivals += claims.n
@@ -146,6 +163,7 @@ export class DecodeMachine implements Decoder {
     })
     this.#requests.set(identityKey(identity), request)
     this.#inbox.open(request)
+    this.#writers?.begin(request)
     this.#send({ kind: 'reserved', ...identity, lease })
   }
 
@@ -172,8 +190,10 @@ export class DecodeMachine implements Decoder {
 
   #manifest(frame: ManifestFrame): void {
     const found = this.#inbox.manifest(frame)
-    if (typeof found !== 'string') this.#armIfComplete(found)
-    else if (found !== 'unknown_lease') this.#violation(found)
+    if (typeof found !== 'string') {
+      this.#writers?.letGo(found.lease.id)
+      this.#armIfComplete(found)
+    } else if (found !== 'unknown_lease') this.#violation(found)
   }
 
   #arrived(arrival: { readonly request: DecodeRequest; readonly fault: IntegrityFault | null } | null): void {
@@ -213,6 +233,9 @@ export class DecodeMachine implements Decoder {
     for (const request of this.#requests.values()) {
       if (request.phase === 'filling') this.#fail(request, 'worker_lost', 'the channel from prefill closed')
     }
+    if (this.#writers === null) return
+    this.#writers.ended()
+    if (up) this.#effects.push({ kind: 'open_leases', floor: this.#nextLease })
   }
 
   #endIfAllFinished(request: DecodeRequest): void {
@@ -241,11 +264,15 @@ export class DecodeMachine implements Decoder {
     this.#end(request)
   }
 
-  /** Closes the lease, so that no frame is placed any more, and gives the pages up; those still held drain. */
+  /**
+   * Closes the lease, so that no frame is placed any more, and gives the pages up; those still held drain, and those that
+   * prefill may still store into are quarantined.
+   */
   #end(request: DecodeRequest): void {
     if (request.phase === 'over') return
     request.phase = 'over'
     this.#inbox.close(request)
+    this.#writers?.closed(request)
     this.#pages.close(request.holding)
   }
 

@@ -5,13 +5,14 @@ import type { PrefillEvent } from '../events.ts'
 import type { TicketGate } from '../fences.ts'
 import { identityKey, identityOf } from '../identity.ts'
 import type { Prefiller } from '../machines.ts'
-import type { FailureCode, Identity, Lease, Prefill } from '../messages.ts'
+import type { FailureCode, Identity, LeaseClosed, Prefill } from '../messages.ts'
 import type { PrefillOptions } from '../options.ts'
 import type { PoolUse } from '../port.ts'
 import { declineCode } from '../worker/decline.ts'
 import { WorkerPages } from '../worker/pages.ts'
 import { Chunker } from './chunker.ts'
 import { type NewJob, newJob, type PrefillJob } from './job.ts'
+import { Leases } from './leases.ts'
 import { Outbox } from './outbox.ts'
 import { PrefixCache } from './prefix-cache.ts'
 
@@ -25,6 +26,8 @@ export class PrefillMachine implements Prefiller {
   readonly #outbox: Outbox
   readonly #chunker: Chunker
   readonly #prefixes: PrefixCache | null
+  /** Null over a socket, where decode refuses by itself what comes under a lease that is over. */
+  readonly #leases: Leases | null
   readonly #gate: TicketGate
   readonly #jobs = new Map<string, PrefillJob>()
   #linkUp = false
@@ -41,6 +44,7 @@ export class PrefillMachine implements Prefiller {
     this.#outbox = new Outbox(options, this.#pages, emit)
     const { prefixCache } = options
     this.#prefixes = prefixCache === undefined ? null : new PrefixCache(options, prefixCache, this.#pages, emit)
+    this.#leases = options.transport === 'shared' ? new Leases() : null
     this.#gate = options.fences.ticket('prefill', options.crypto)
     this.#chunker = new Chunker(options, this.#pages, emit, {
       advance: (job, layer, rows) => this.#advance(job, layer, rows),
@@ -85,6 +89,7 @@ export class PrefillMachine implements Prefiller {
       }
       case 'link_up':
         this.#linkUp = true
+        if (event.floor !== undefined) this.#leases?.openFrom(event.floor)
         this.#send({ kind: 'channel', up: true })
         break
       case 'link_down':
@@ -95,7 +100,7 @@ export class PrefillMachine implements Prefiller {
         else this.#abort(event.message)
         break
       case 'peer':
-        this.#leaseClosed(event.message.lease)
+        this.#leaseClosed(event.message)
         break
       case 'layer_done':
         this.#chunker.layerDone(event.planId, event.layer)
@@ -104,8 +109,7 @@ export class PrefillMachine implements Prefiller {
         this.#chunker.done(event.result, event.seconds)
         break
       case 'page_sent': {
-        const sent = this.#outbox.sent(event.id)
-        if (sent && event.fault && !sent.job.over) this.#integrity(sent.job, 'R5', event.fault, sent.page)
+        this.#sent(event.id, event.fault)
         break
       }
       case 'page_published':
@@ -142,6 +146,10 @@ export class PrefillMachine implements Prefiller {
     if (!this.#linkUp) {
       this.#send({ kind: 'failed', ...identity, code: 'worker_lost', detail: 'no channel to decode' })
       this.#send({ kind: 'released', ...identity })
+      return
+    }
+    if (this.#leases?.mayStore(message.lease, Math.ceil(message.ids.length / shape.pageSize)) === false) {
+      this.#send({ kind: 'declined', ...identity, code: 'lease_over' })
       return
     }
     const opened = this.#open(message)
@@ -208,9 +216,21 @@ export class PrefillMachine implements Prefiller {
     if (job !== undefined) this.#end(job, 'aborted')
   }
 
-  #leaseClosed(lease: Lease): void {
+  #leaseClosed(message: LeaseClosed): void {
+    const { lease } = message
     for (const job of this.#jobs.values())
       if (job.lease.id === lease.id && job.lease.epoch === lease.epoch) this.#end(job, 'aborted')
+    if (this.#leases === null) return
+    this.#leases.spend(message)
+    this.#outbox.acknowledge(lease)
+  }
+
+  /** A page found wrong ends its request; one whose lease is gone was not looked at, and decode will say so itself. */
+  #sent(id: number, fault: Extract<PrefillEvent, { kind: 'page_sent' }>['fault']): void {
+    const sent = this.#outbox.sent(id)
+    if (sent === undefined || sent.job.over || fault === undefined) return
+    if (fault === 'lease_gone') this.#end(sent.job, 'aborted')
+    else this.#integrity(sent.job, 'R5', fault, sent.page)
   }
 
   #linkDown(): void {

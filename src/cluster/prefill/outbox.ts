@@ -1,23 +1,22 @@
 import type { LedgerFault, PageHandle } from '../../kv/index.ts'
-import type { SendManifestEffect, SendPageEffect } from '../effects.ts'
-import { identityKey, identityOf } from '../identity.ts'
+import type { PageTag, SendAcknowledgeEffect, SendManifestEffect, SendPageEffect } from '../effects.ts'
+import { identityKey, identityOf, leaseName } from '../identity.ts'
+import type { Lease } from '../messages.ts'
 import type { PrefillOptions } from '../options.ts'
 import type { WorkerPages } from '../worker/pages.ts'
 import { type PrefillJob, promptRowsOf } from './job.ts'
+
+type OutboxEffect = SendPageEffect | SendManifestEffect | SendAcknowledgeEffect
 
 /** Hands finished pages to the channel, layer by layer, and keeps each from being reused until its bytes are out. */
 export class Outbox {
   readonly #options: PrefillOptions
   readonly #pages: WorkerPages
-  readonly #emit: (effect: SendPageEffect | SendManifestEffect) => void
+  readonly #emit: (effect: OutboxEffect) => void
   readonly #sends = new Map<number, { readonly job: PrefillJob; readonly handle: PageHandle }>()
   #nextId = 1
 
-  constructor(
-    options: PrefillOptions,
-    pages: WorkerPages,
-    emit: (effect: SendPageEffect | SendManifestEffect) => void,
-  ) {
+  constructor(options: PrefillOptions, pages: WorkerPages, emit: (effect: OutboxEffect) => void) {
     this.#options = options
     this.#pages = pages
     this.#emit = emit
@@ -46,13 +45,18 @@ export class Outbox {
       frame: {
         kind: 'manifest',
         ...identityOf(job),
-        lease: job.lease,
+        lease: leaseName(job.lease),
         pages: job.handles.length,
         rows: job.computed,
         layers: this.#options.shape.layers,
         tokenDigest: job.claims.tokenDigest,
       },
     })
+  }
+
+  /** Transport `shared`: effects are executed in order, so by then every store under this lease is over. */
+  acknowledge(lease: Lease): void {
+    this.#emit({ kind: 'send_acknowledge', lease: leaseName(lease) })
   }
 
   /** The bytes are out of the pool, or will never be. Returns whose page it was; undefined if the link went before. */
@@ -77,14 +81,21 @@ export class Outbox {
     job.busy++
     this.#sends.set(id, { job, handle })
     this.#pages.hold([handle], 'reader')
+    const { target } = job.lease
+    const tagged = (owner: number, generation: number): PageTag | null =>
+      fences.kernel.tags ? { owner, generation } : null
     const lineage = { namespace: identityKey(job), tokenDigest: job.digests[ordinal]!, layer, ordinal, rows }
     this.#emit({
       kind: 'send_page',
       id,
       page: handle.page,
-      tag: fences.kernel.tags ? { owner: handle.owner, generation: handle.generation } : null,
-      frame: { kind: 'page', ...identityOf(job), lease: job.lease, layer, ordinal, rows },
+      tag: tagged(handle.owner, handle.generation),
+      frame: { kind: 'page', ...identityOf(job), lease: leaseName(job.lease), layer, ordinal, rows },
       lineageKey: fences.seals.key(lineage, crypto.sha256),
+      target:
+        target === undefined
+          ? null
+          : { page: target.pages[ordinal]!, tag: tagged(target.owners[ordinal]!, target.generations[ordinal]!) },
     })
   }
 }

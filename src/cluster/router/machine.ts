@@ -2,7 +2,15 @@ import type { RouterEffect } from '../effects.ts'
 import type { RouterEvent } from '../events.ts'
 import { identityOf } from '../identity.ts'
 import type { Router } from '../machines.ts'
-import type { ChannelState, DecodeToRouter, Identity, Lease, PrefillToRouter, WorkerHello } from '../messages.ts'
+import type {
+  ChannelState,
+  DeclineCode,
+  DecodeToRouter,
+  Identity,
+  Lease,
+  PrefillToRouter,
+  WorkerHello,
+} from '../messages.ts'
 import type { RouterOptions } from '../options.ts'
 import type { EngineEvent, EngineRequest } from '../port.ts'
 import { type Entry, entryIdentity, newEntry } from './entry.ts'
@@ -195,9 +203,10 @@ export class RouterMachine implements Router {
     else entry.concluding = true
   }
 
-  #declined(entry: Entry, code: 'no_room' | 'bad_ticket' | 'wrong_shape'): void {
+  #declined(entry: Entry, code: DeclineCode): void {
     if (entry.phase !== 'reserving' && entry.phase !== 'prefilling') return
     if (code === 'no_room') this.#againOr(entry, 'unavailable')
+    else if (code === 'lease_over') this.#againOr(entry, 'worker_lost')
     else this.#end(entry, failure(code === 'bad_ticket' ? 'bad_ticket' : 'internal'))
   }
 

@@ -45,6 +45,8 @@ export class WorkerPages {
   readonly #emit: (effect: PageEffect) => void
   readonly #byOwner = new Map<number, Holding>()
   readonly #scrubbing = new Map<number, readonly PageHandle[]>()
+  /** Pages in quarantine for what was found wrong with them. */
+  readonly #suspect = new Set<PageHandle>()
   #homecomings: number[] = []
   #settled: Holding[] = []
   #idle: PageHandle[] = []
@@ -181,7 +183,22 @@ export class WorkerPages {
     else this.#quarantined(grant, fault)
   }
 
-  /** Proof that suspect pages were overwritten: they come home. */
+  /**
+   * R6: those of an ended request's pages that a writer beyond our reach may still store into wait in quarantine for its word,
+   * or for the proof of its end. Returns how many; call it before `close`.
+   */
+  fence(grants: readonly PageGrant[]): number {
+    const touched = grants.filter((grant) => this.#ledger.isTouched(grant) && !this.#ledger.isQuarantined(grant))
+    const fenced = touched.filter((grant) => {
+      const refused = this.#ledger.quarantine(grant)
+      this.#report(refused)
+      return refused === null
+    })
+    if (fenced.length > 0) this.#emit({ kind: 'revoke', pages: Uint32Array.from(fenced, (grant) => grant.page) })
+    return fenced.length
+  }
+
+  /** Proof that pages in quarantine were overwritten: they come home. */
   scrubbed(id: number): void {
     const grants = this.#scrubbing.get(id)
     if (grants === undefined) return
@@ -190,7 +207,7 @@ export class WorkerPages {
       const departed = this.#ledger.acquit(grant)
       if (!departed.ok) this.#report(departed.fault)
       else {
-        this.telemetry({ kind: 'page_returned', role: this.#role, page: grant.page })
+        if (this.#suspect.delete(grant)) this.telemetry({ kind: 'page_returned', role: this.#role, page: grant.page })
         this.#settle(grant.owner)
       }
     }
@@ -240,7 +257,9 @@ export class WorkerPages {
     return this.#ledger.audit()
   }
 
-  #quarantined({ page, owner }: PageHandle, reason: string): void {
+  #quarantined(handle: PageHandle, reason: string): void {
+    const { page, owner } = handle
+    this.#suspect.add(handle)
     this.#emit({ kind: 'revoke', pages: Uint32Array.of(page) })
     this.telemetry({ kind: 'page_quarantined', role: this.#role, page, owner, reason })
   }

@@ -114,6 +114,8 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
         })
         break
       }
+      case 'send_acknowledge':
+        break
       case 'publish_page':
         this.#publish(effect)
         break
@@ -229,6 +231,8 @@ export class DecodeNode extends WorkerNode<DecodeEvent, DecodeEffect> {
       }
       case 'close_lease':
         this.#wires.toPrefill({ kind: 'lease_closed', lease: effect.lease })
+        break
+      case 'open_leases':
         break
       case 'close_link':
         this.#wires.closeChannel()

@@ -66,6 +66,7 @@ describe('decode', () => {
   const place = (seal: Uint8Array, lineageKey: Uint8Array | null): DecodeEffect => ({
     kind: 'place',
     id: 11,
+    stored: false,
     page: 2,
     layer: 1,
     rows: 3,
@@ -171,7 +172,15 @@ describe('prefill', () => {
       ordinal: 0,
       rows: 2,
     } as const
-    const effect: PrefillEffect = { kind: 'send_page', id: 9, page: 2, tag: null, frame, lineageKey: LINEAGE }
+    const effect: PrefillEffect = {
+      kind: 'send_page',
+      id: 9,
+      page: 2,
+      tag: null,
+      frame,
+      lineageKey: LINEAGE,
+      target: null,
+    }
     const { seen, machine } = scripted<PrefillEvent, PrefillEffect>({ start: [effect], peer: [effect] })
     const core = createPrefillCore(machine, ports())
     core.start()

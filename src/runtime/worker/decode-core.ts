@@ -33,8 +33,8 @@ export const createDecodeCore = (
   const { now, kernels } = ports
   let sink: LeaseSink | null = null
 
-  const place = (effect: PlaceEffect, rows: Uint8Array): 'ok' | 'bad_seal' => {
-    kernels.writeRows(effect.page, effect.layer, effect.rows, rows)
+  const place = (effect: PlaceEffect, rows: Uint8Array | undefined): 'ok' | 'bad_seal' => {
+    if (rows) kernels.writeRows(effect.page, effect.layer, effect.rows, rows)
     if (effect.lineageKey) {
       const seal = kernels.seal(effect.page, effect.layer, effect.rows, effect.lineageKey)
       if (!ports.digests.equal(seal, effect.seal)) return 'bad_seal'
@@ -55,7 +55,7 @@ export const createDecodeCore = (
         ports.telemetry(effect.event)
         return
       case 'place': {
-        if (!rows) throw new Error('a page is placed without its bytes')
+        if (!rows && !effect.stored) throw new Error('a page is placed without its bytes')
         const outcome = place(effect, rows)
         driver.dispatch({ kind: 'placed', id: effect.id, outcome, now: now() })
         return
@@ -68,7 +68,10 @@ export const createDecodeCore = (
         driver.dispatch({ kind: 'copied', id: effect.id, now: now() })
         return
       case 'close_lease':
-        sink?.sendLeaseClosed({ kind: 'lease_closed', lease: effect.lease })
+        sink?.sendLeaseClosed({ ...effect, kind: 'lease_closed' })
+        return
+      case 'open_leases':
+        sink?.openLeases?.(effect.floor)
         return
       case 'close_link':
         ports.telemetry({ kind: 'transfer_violation', reason: effect.reason })

@@ -1,4 +1,4 @@
-import type { SendManifestEffect, SendPageEffect } from '../../cluster/index.ts'
+import type { SendAcknowledgeEffect, SendManifestEffect, SendPageEffect } from '../../cluster/index.ts'
 import type { PoolKernels } from '../../kernels/index.ts'
 import type { PageSink } from './ports.ts'
 
@@ -16,7 +16,7 @@ export class Outbound {
   readonly #pageBytes: number
   /** Buffers the channel is done with: pages go out by the thousand, and their garbage would outgrow the pool. */
   readonly #spare: Uint8Array[] = []
-  #waiting: (SendPageEffect | SendManifestEffect)[] = []
+  #waiting: (SendPageEffect | SendManifestEffect | SendAcknowledgeEffect)[] = []
   #sink: PageSink | null = null
   #full = false
 
@@ -37,7 +37,7 @@ export class Outbound {
     this.#waiting = []
   }
 
-  push(effect: SendPageEffect | SendManifestEffect): void {
+  push(effect: SendPageEffect | SendManifestEffect | SendAcknowledgeEffect): void {
     if (!this.#sink) return
     this.#waiting.push(effect)
     this.#pump()
@@ -53,6 +53,7 @@ export class Outbound {
       const effect = this.#waiting.shift()
       if (!effect) return
       if (effect.kind === 'send_manifest') this.#full = !this.#sink.sendManifest(effect.frame)
+      else if (effect.kind === 'send_acknowledge') this.#sink.sendAcknowledge?.(effect.lease)
       else this.#sendPage(this.#sink, effect)
     }
   }

@@ -78,6 +78,7 @@ describe('pages on their way out', () => {
     tag: null,
     frame,
     lineageKey: new Uint8Array(32).fill(1),
+    target: null,
     ...change,
   })
   const manifest = { kind: 'send_manifest', frame: { kind: 'manifest' } } as never

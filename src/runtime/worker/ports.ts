@@ -1,4 +1,4 @@
-import type { DecodeToPrefill, ManifestFrame, PageFrame } from '../../cluster/index.ts'
+import type { DecodeToPrefill, Lease, ManifestFrame, PageFrame } from '../../cluster/index.ts'
 import type { DigestTools } from '../../host/index.ts'
 import type { PoolKernels } from '../../kernels/index.ts'
 import type { ForwardPlan, ForwardResult } from '../../model/index.ts'
@@ -25,11 +25,15 @@ export interface PageSink {
   /** Takes the rows as they are, until `written` is called. False: full, wait for `drained`. */
   sendPage(frame: PageFrame, rows: Uint8Array, written: () => void): boolean
   sendManifest(frame: ManifestFrame): boolean
+  /** Transport `shared`. */
+  sendAcknowledge?(lease: Lease): void
 }
 
 /** Decode's side of the channel. */
 export interface LeaseSink {
   sendLeaseClosed(message: DecodeToPrefill): boolean
+  /** Transport `shared`: prefill may store under leases from `floor` on. */
+  openLeases?(floor: number): void
 }
 
 /** How a pass reports back to the worker that began it. */

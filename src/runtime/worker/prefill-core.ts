@@ -42,6 +42,7 @@ export const createPrefillCore = (machine: Prefiller, ports: WorkerPorts<Prefill
         return
       case 'send_page':
       case 'send_manifest':
+      case 'send_acknowledge':
         outbound.push(effect)
         return
       case 'publish_page':
