@@ -54,7 +54,7 @@ export function startCrew(pool: PoolMemory, options: CrewOptions): AttentionCrew
       message: `lanes ${lane} and ${helperLane} are not two of 0 to ${LANES - 1}`,
     })
   }
-  const layout = poolLayout(pool.shape)
+  const layout = poolLayout(pool.shape, pool.base)
   const start = laneAt(layout, lane)
   const words = new Int32Array(pool.memory.buffer)
   const state = (start + CREW_STATE) / 4

@@ -41,6 +41,7 @@ export interface PoolLayout {
   readonly blocks: number
   readonly lane: LaneLayout
   readonly blockBytes: number
+  /** The pool's own bytes. */
   readonly bytes: number
 }
 
@@ -87,16 +88,16 @@ function layLane(shape: KernelShape): LaneLayout {
   return { rows, entries, rowsPerItem, queries, slices, items, tables, rope, qkv, out, scratch, bytes }
 }
 
-function layPool(shape: KernelShape): PoolLayout {
+function layPool(shape: KernelShape, base = 0): PoolLayout {
   assertShape(shape)
   const { pages, pageSize, layers, kvHeads, headDim } = shape
   const lane = layLane(shape)
   const blockBytes = 2 * kvHeads * pageSize * headDim * 4 + GUARD_BYTES
-  const tags = 1024
+  const tags = base + 1024
   const filled = align(tags + pages * 8)
   const lanes = align(filled + pages * layers)
   const blocks = align(lanes + LANES * lane.bytes)
-  return { tags, filled, lanes, blocks, lane, blockBytes, bytes: blocks + pages * layers * blockBytes }
+  return { tags, filled, lanes, blocks, lane, blockBytes, bytes: blocks + pages * layers * blockBytes - base }
 }
 
 /** Bytes of memory a pool takes: KV, guard rows, tags and scratch. Scratch is touched only by lanes in use. */
@@ -104,21 +105,52 @@ export function poolBytes(shape: KernelShape): number {
   return Math.ceil(layPool(shape).bytes / 65_536) * 65_536
 }
 
+/** Where each of these pools begins if they stand in one memory, and the bytes they take together. */
+export interface JointLayout {
+  readonly bases: readonly number[]
+  readonly bytes: number
+}
+
+/** Throws `bad_shape`, or `pool_too_large` where each of several pools may be small enough, but not all of them together. */
+export function jointLayout(shapes: readonly KernelShape[]): JointLayout {
+  const sizes = shapes.map(poolBytes)
+  const bytes = sizes.reduce((sum, size) => sum + size, 0)
+  if (shapes.length > 1 && bytes > MEMORY_LIMIT) {
+    const pages = shapes.map((shape) => shape.pages)
+    throw new KernelsError({
+      code: 'pool_too_large',
+      message: `pools of ${pages.join(' and ')} pages take ${bytes} bytes together; in one memory 32-bit addresses reach ${MEMORY_LIMIT}`,
+      details: { pages: pages.reduce((sum, count) => sum + count, 0), bytes, limit: MEMORY_LIMIT },
+    })
+  }
+  return { bases: sizes.map((_, at) => sizes.slice(0, at).reduce((sum, size) => sum + size, 0)), bytes }
+}
+
+/** The most pages that each of two equal pools in one memory can have; 0 if not even one each fits. */
+export function largestPair(shape: Omit<KernelShape, 'pages'>): number {
+  return largestWhere((pages) => 2 * poolBytes({ ...shape, pages }) <= MEMORY_LIMIT)
+}
+
 /** The most pages a pool of this shape can have (32-bit addresses: 4 GiB less scratch); 0 if not even one fits. */
 export function largestPool(shape: Omit<KernelShape, 'pages'>): number {
+  return largestWhere((pages) => layPool({ ...shape, pages }).bytes <= MEMORY_LIMIT)
+}
+
+/** The largest page count that fits, where every smaller one fits too. */
+function largestWhere(fits: (pages: number) => boolean): number {
   let low = 0
   let high = Math.floor(MEMORY_LIMIT / 128)
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
-    if (layPool({ ...shape, pages: middle }).bytes <= MEMORY_LIMIT) low = middle
+    if (fits(middle)) low = middle
     else high = middle - 1
   }
   return low
 }
 
-/** Where things stand. Throws `bad_shape`, or `pool_too_large` naming the largest pool that fits. */
-export function poolLayout(shape: KernelShape): PoolLayout {
-  const layout = layPool(shape)
+/** Where things stand, as addresses in a memory in which the pool begins at `base`. Throws `bad_shape`, or `pool_too_large` naming the largest pool that fits. */
+export function poolLayout(shape: KernelShape, base = 0): PoolLayout {
+  const layout = layPool(shape, base)
   if (layout.bytes <= MEMORY_LIMIT) return layout
   const largest = largestPool(shape)
   throw new KernelsError({

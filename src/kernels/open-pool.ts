@@ -4,7 +4,7 @@ import { KernelsError } from './errors.ts'
 import { LANES, poolLayout } from './layout.ts'
 import { instantiate } from './module.ts'
 import { rotaryTable } from './rotary.ts'
-import { pageRows } from './rows.ts'
+import { pageRows, readTag } from './rows.ts'
 import { sealer } from './seal.ts'
 import type { KernelPageTable, PoolKernels, PoolMemory, PoolOptions } from './types.ts'
 
@@ -29,7 +29,7 @@ export function openPool(pool: PoolMemory, options: PoolOptions): PoolKernels {
       message: `${ropeDims} rotary dimensions do not fit a head of ${shape.headDim}`,
     })
   }
-  const layout = poolLayout(shape)
+  const layout = poolLayout(shape, pool.base)
   const laneStart = laneAt(layout, lane)
   const rotary = rotaryTable(options, options.positions)
   const wasm = instantiate(memory)
@@ -79,8 +79,7 @@ export function openPool(pool: PoolMemory, options: PoolOptions): PoolKernels {
       for (const page of pages) wasm.retirePage(page, SCRUB_BYTE[scrub])
     },
     tag(page) {
-      const at = layout.tags / 4 + 2 * pageAt(page)
-      return { owner: words[at]!, generation: words[at + 1]! }
+      return readTag(words, layout, pageAt(page))
     },
     copyRows(fromPage, toPage, count) {
       wasm.copyPage(pageAt(fromPage), pageAt(toPage), rows.rowsAt(count))

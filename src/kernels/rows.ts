@@ -10,6 +10,16 @@ export interface PageRows extends Pick<PoolKernels, 'filled' | 'markFilled' | 'r
   rowsAt(rows: number): number
 }
 
+/** The tag that stands in memory; `page` is in the pool. */
+export function readTag(
+  words: Uint32Array,
+  layout: PoolLayout,
+  page: number,
+): { readonly owner: number; readonly generation: number } {
+  const at = layout.tags / 4 + 2 * page
+  return { owner: words[at]!, generation: words[at + 1]! }
+}
+
 export function pageRows(shape: KernelShape, layout: PoolLayout, bytes: Uint8Array): PageRows {
   const { pages, pageSize, layers, kvHeads, headDim } = shape
   const head = headDim * 4

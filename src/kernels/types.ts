@@ -27,6 +27,8 @@ export interface KernelShape {
 export interface PoolMemory {
   readonly memory: WebAssembly.Memory
   readonly shape: KernelShape
+  /** Byte of the memory at which this pool begins, a multiple of 64. Absent: 0, and the pool is alone in its memory. */
+  readonly base?: number
   /** Two random 64-bit words that key the guard rows, one pair per process and epoch. */
   readonly key: BigUint64Array
   /** 32 bytes from which the NH pass of seals takes its key; the same in every process whose seals must agree. */
@@ -75,6 +77,20 @@ export interface AttentionFault {
   readonly kind: FaultKind
   /** The page as the table names it; -1 where no page is to blame (`not_finite`, a table too short for its rows). */
   readonly page: number
+}
+
+/**
+ * Another pool in the same memory, as a one-sided writer sees it: it may look at tags and put rows into pages, and nothing else.
+ * Whether it still may is between the two pools' owners (R6); memory has no opinion.
+ */
+export interface NeighbourPool {
+  /** The tag that stands in memory. */
+  tag(page: number): { readonly owner: number; readonly generation: number }
+  /**
+   * Copies `rows` rows of one layer from a page of the own pool into page `to` of the neighbour's: plain copies, no buffer in
+   * between. Tag, filled rows and guard rows of the page stay as they are.
+   */
+  storeRows(from: number, layer: number, rows: number, to: number): void
 }
 
 /** One thread's instance over a pool. Not reentrant. */
