@@ -14,6 +14,11 @@ export class Leases {
     this.#floor = floor
   }
 
+  /** How many acknowledged leases it keeps in mind; bounded by those between the floor and the newest. */
+  get remembered(): number {
+    return this.#spent.size
+  }
+
   mayStore(lease: Lease, pages: number): boolean {
     return lease.target?.pages.length === pages && lease.id >= this.#floor && !this.#spent.has(lease.id)
   }
@@ -21,8 +26,7 @@ export class Leases {
   /** From here on nothing is begun under this lease. Decode needs no reminder of those below its floor, nor does this book. */
   spend({ lease, floor = 0 }: LeaseClosed): void {
     this.#spent.add(lease.id)
-    if (floor <= this.#floor) return
-    this.#floor = floor
-    for (const id of this.#spent) if (id < floor) this.#spent.delete(id)
+    this.#floor = Math.max(this.#floor, floor)
+    for (const id of this.#spent) if (id < this.#floor) this.#spent.delete(id)
   }
 }
