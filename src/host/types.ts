@@ -22,7 +22,7 @@ export interface KeyedDigest {
 }
 
 /** What each sub-key of the one secret is for. A label is never reused for a second purpose. */
-export type KeyLabel = 'ticket' | 'link' | 'seal' | 'receipt' | 'page'
+export type KeyLabel = 'ticket' | 'link' | 'channel' | 'seal' | 'receipt' | 'page'
 
 export interface Secrets {
   /** 32 bytes by HKDF-SHA-256 from the secret, one independent key per label. */

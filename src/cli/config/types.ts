@@ -62,7 +62,8 @@ export interface ModelConfig {
   readonly publicPrefixes: readonly string[]
   readonly integrity: 'full' | 'tags'
   readonly scrub: 'tags' | 'zero' | 'poison'
-  readonly transport: 'socket'
+  /** What the model's two workers speak over: a private Unix socket, or TLS over TCP on the loopback interface. */
+  readonly transport: 'socket' | 'tcp'
   /** ONNX Runtime threads of each of the model's two workers. */
   readonly threads: number
 }

@@ -160,6 +160,7 @@ function engineModel({ config: model, plan }: ServePlan['models'][number], confi
     decodePool: model.decodePool,
     pageSize: model.pageSize,
     integrity: model.integrity,
+    transport: model.transport,
     ...(model.prefixCache === 'off' ? {} : { prefixCache: prefixCacheOf(model.publicPrefixes, plan, config) }),
     scrub: model.scrub,
     threads: { prefill: model.threads, decode: model.threads },

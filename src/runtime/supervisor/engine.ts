@@ -9,10 +9,11 @@ import {
   routerDefaults,
 } from '../../cluster/index.ts'
 import type { Secrets } from '../../host/index.ts'
-import { nodeClock, nodeDigests } from '../../host/node/index.ts'
+import { nodeClock, nodeDigests, nodeRandom } from '../../host/node/index.ts'
 import { type DrillResult, type ModelShape, poolShape } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import { RuntimeError } from '../errors.ts'
+import type { LinkChannel } from '../transfer/index.ts'
 import type { WorkerRole } from '../worker/ipc.ts'
 import { ModelUnit } from './model-unit.ts'
 
@@ -29,6 +30,8 @@ export interface EngineModel {
   readonly decodePool: number
   readonly pageSize: number
   readonly integrity?: 'full' | 'tags'
+  /** What its two workers speak over; default `socket`. */
+  readonly transport?: 'socket' | 'tcp'
   readonly scrub?: 'tags' | 'zero' | 'poison'
   /** ONNX Runtime threads of each worker; default 1 and 1, which is two cores for one model. */
   readonly threads?: Partial<Record<WorkerRole, number>>
@@ -72,18 +75,23 @@ export interface Engine extends EnginePort {
  * as message) when one cannot serve; then nothing is left running.
  */
 export const startEngine = async (options: EngineOptions): Promise<Engine> => {
-  const directory = mkdtempSync(join(shortTemporary(), 'bulkhead-'))
+  const onSockets = options.models.some(({ transport }) => transport !== 'tcp')
+  const directory = onSockets ? mkdtempSync(join(shortTemporary(), 'bulkhead-')) : null
   let lives = Math.floor(nodeClock.wall()) * 1_000
+  const channelOf = (at: number, { transport }: EngineModel): LinkChannel =>
+    directory === null || transport === 'tcp'
+      ? { kind: 'tcp', key: channelKey(options.secrets) }
+      : { kind: 'socket', path: join(directory, `${at}.s`) }
   const units = new Map(
     options.models.map((model, at) => [
       model.id,
-      createUnit(options, model, join(directory, `${at}.s`), at / options.models.length, () => (lives += 1)),
+      createUnit(options, model, channelOf(at, model), at / options.models.length, () => (lives += 1)),
     ]),
   )
   let stopped: Promise<void> | null = null
   const stopAll = async (graceMs: number): Promise<void> => {
     await Promise.all([...units.values()].map((unit) => unit.stop(graceMs)))
-    rmSync(directory, { recursive: true, force: true })
+    if (directory !== null) rmSync(directory, { recursive: true, force: true })
   }
   const stop = (graceMs: number): Promise<void> => {
     stopped ??= stopAll(graceMs)
@@ -112,10 +120,13 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
 // The path of a Unix socket has about a hundred bytes on some systems, and some set a long TMPDIR.
 const shortTemporary = (): string => (tmpdir().length <= 70 ? tmpdir() : '/tmp')
 
+/** Made at each start: neither the secret's file nor an earlier run opens what is said in this one. */
+const channelKey = (secrets: Secrets): Uint8Array => nodeDigests.mac(secrets.derive('channel'), nodeRandom.bytes(32))
+
 const createUnit = (
   options: EngineOptions,
   model: EngineModel,
-  socketPath: string,
+  channel: LinkChannel,
   /** Where among the models this one's drills come, from 0 to 1. */
   offset: number,
   nextEpoch: () => number,
@@ -166,7 +177,7 @@ const createUnit = (
       prefixCache: model.prefixCache ?? null,
       layerBudgetSeconds: prefillDefaults.layerBudgetSeconds,
       maxBatch: model.maxBatch ?? decodeDefaults.maxBatch,
-      socketPath,
+      channel,
       keys,
     }),
   })

@@ -29,7 +29,7 @@ export interface UnitOptions {
   readonly ticket: KeyedDigest
   readonly clock: Clock
   readonly slot: SlotOptions
-  readonly init: (role: WorkerRole) => WorkerInit
+  readonly init: (role: WorkerRole) => Omit<WorkerInit, 'decodePort'>
   readonly pages: Readonly<Record<WorkerRole, number>>
   readonly telemetry: (event: TelemetryEvent) => void
   readonly notes: (role: WorkerRole, notes: readonly string[]) => void
@@ -61,6 +61,8 @@ export class ModelUnit {
   readonly #drills: Record<WorkerRole, DrillResult | null> = { prefill: null, decode: null }
   readonly #book: DrillBook
   readonly #schedule: DrillSchedule
+  /** Over TCP; another one in each of decode's lives. */
+  #decodePort: number | null = null
   #failedTries = 0
   #firstStart: { resolve(): void; reject(error: RuntimeError): void } | null = null
 
@@ -156,9 +158,14 @@ export class ModelUnit {
     this.#firstStart = null
   }
 
+  #decodeListens(port: number | null): void {
+    this.#decodePort = port
+    this.#slots.prefill.decodePort(port)
+  }
+
   #slot(role: WorkerRole): WorkerSlot {
     const { model, telemetry, slot, init, notes, pages } = this.#options
-    return new WorkerSlot(slot, () => init(role), {
+    return new WorkerSlot(slot, () => ({ ...init(role), decodePort: this.#decodePort }), {
       message: (epoch, message) => {
         if (role === 'decode') {
           this.#router.dispatch({ kind: 'from_decode', epoch, message: message as DecodeToRouter })
@@ -173,6 +180,7 @@ export class ModelUnit {
         notes(role, lines)
       },
       drilled: (findings) => this.#book.drilled(role, findings),
+      listening: (port) => this.#decodeListens(port),
       up: () => {
         if (!ROLES.every((each) => this.#slots[each].ready)) return
         const objection = this.#book.objection()
@@ -184,6 +192,7 @@ export class ModelUnit {
         // The pool died with its process; the next life begins with an empty one.
         this.#pools[role] = unusedPool(pages[role])
         this.#book.forget(role)
+        if (role === 'decode') this.#decodeListens(null)
         // The router tells of those it knew; one that ended before its hello is told of here.
         if (!wasReady) telemetry({ kind: 'worker_down', role, model, epoch, reason })
         this.#router.dispatch({ kind: 'worker_down', role, epoch, reason })

@@ -13,6 +13,8 @@ export interface SlotEvents {
   pool(use: PoolUse): void
   loaded(notes: readonly string[], drill: DrillResult): void
   drilled(findings: readonly DrillFinding[]): void
+  /** Decode, over TCP: where it listens. */
+  listening(port: number): void
   /** It said hello: it can serve. */
   up(epoch: number): void
   /** The process is known ended; nothing of this epoch follows. */
@@ -124,6 +126,11 @@ export class WorkerSlot {
     if (epoch === this.#epoch) this.#tell({ kind: 'message', message })
   }
 
+  /** Tells prefill where decode listens. */
+  decodePort(port: number | null): void {
+    this.#tell({ kind: 'decode_port', port })
+  }
+
   /** Asks the worker to drill its detectors; one that is not up drills itself when it comes up. */
   drill(): void {
     if (!this.#ready) return
@@ -176,6 +183,9 @@ export class WorkerSlot {
         return
       case 'drilled':
         this.#events.drilled(message.findings)
+        return
+      case 'listening':
+        this.#events.listening(message.port)
         return
       case 'pong':
         if (message.passMs > this.#options.passMs) this.#kill('killed: a pass ran too long')

@@ -1,13 +1,17 @@
 import { unlinkSync } from 'node:fs'
-import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import type { Random } from '../../host/index.ts'
+import { dialOn, type LinkChannel, liftAccepted, liftDialled, listenOn } from './channel.ts'
 import { type LinkEvents, type LinkOptions, LinkProtocol, type LinkViolation, type LinkWriter } from './protocol.ts'
+import type { Lift } from './tls.ts'
+
+/** Why a connection was ended from this side: what it said, or that it did not prove itself. */
+export type ConnectionViolation = LinkViolation | 'handshake_timeout' | 'tls_refused' | 'crowded_out'
 
 export interface EndpointOptions extends Omit<LinkOptions, 'nonce'> {
   readonly random: Random
-  /** Unix socket; its directory must be private (0700). */
-  readonly path: string
-  /** A connection that has not proved itself by then is closed. Default 2,000. */
+  readonly channel: LinkChannel
+  /** A connection that has not proved itself by then, from its first byte on, is closed. Default 2,000. */
   readonly handshakeMs?: number
 }
 
@@ -16,7 +20,7 @@ export interface EndpointEvents extends LinkEvents {
   down(reason: string): void
   /** The channel takes more again. */
   drained(): void
-  violation(reason: LinkViolation | 'handshake_timeout'): void
+  violation(reason: ConnectionViolation): void
 }
 
 /** The one link a worker has with its peer: at most one connection is up at a time. */
@@ -33,29 +37,33 @@ const RETRY_MS = 40
 const SEND_AHEAD_BYTES = 2 ** 20
 const STRANGERS = 8
 
+export interface Listener extends Endpoint {
+  /** Where to dial, over TCP; null on a Unix socket. */
+  readonly port: number | null
+}
+
 /** Decode's end. A proved new connection replaces the one before: a restarted prefill is not kept waiting by its own ghost. */
-export const listenForLink = async (options: EndpointOptions, events: EndpointEvents): Promise<Endpoint> => {
+export const listenForLink = async (options: EndpointOptions, events: EndpointEvents): Promise<Listener> => {
   const slot = createSlot(events)
-  const strangers = new Set<Socket>()
-  const server = createServer((socket) => {
-    if (strangers.size >= STRANGERS) {
-      socket.destroy()
-      return
-    }
-    strangers.add(socket)
-    socket.once('close', () => strangers.delete(socket))
-    attach(socket, options, events, slot, () => strangers.delete(socket))
+  const lift = liftAccepted(options.channel)
+  // In the order they came.
+  const strangers = new Map<Socket, (violation: ConnectionViolation) => void>()
+  const server = createServer({ noDelay: true }, (raw) => {
+    // Whoever was longest in proving nothing goes: turning newcomers away would let a few slow ones keep prefill out.
+    const [oldest] = strangers.values()
+    if (strangers.size >= STRANGERS) oldest!('crowded_out')
+    raw.once('close', () => strangers.delete(raw))
+    const end = attach(raw, lift, options, events, slot, () => strangers.delete(raw))
+    if (!raw.destroyed) strangers.set(raw, end)
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.path, () => resolve())
-  })
+  const port = await listenOn(server, options.channel)
   return {
+    port,
     link: slot.link,
     cut: slot.cut,
     close: async () => {
       slot.cut('closed')
-      for (const socket of strangers) socket.destroy()
+      for (const raw of strangers.keys()) raw.destroy()
       await new Promise<void>((resolve) => server.close(() => resolve()))
     },
   }
@@ -70,20 +78,32 @@ export const removeStaleSocket = (path: string): void => {
   }
 }
 
-/** Prefill's end: connects and, whenever the connection is lost, connects again. */
-export const connectLink = (options: EndpointOptions, events: EndpointEvents): Endpoint => {
+/**
+ * Prefill's end: connects and, whenever the connection is lost, connects again. `port` is asked each time, where the channel
+ * has one: a restarted decode has another.
+ */
+export const connectLink = (
+  options: EndpointOptions,
+  events: EndpointEvents,
+  port: () => number | null = () => null,
+): Endpoint => {
   const slot = createSlot(events)
+  const lift = liftDialled(options.channel, SEND_AHEAD_BYTES)
   let closed = false
   let current: Socket | null = null
   let timer: NodeJS.Timeout | null = null
   const dial = (): void => {
     if (closed) return
-    const socket = connect({ path: options.path, highWaterMark: SEND_AHEAD_BYTES } as NetConnectOpts)
-    current = socket
-    socket.once('close', () => {
+    const again = (): void => {
       timer = setTimeout(dial, RETRY_MS)
-    })
-    attach(socket, options, events, slot, () => undefined)
+    }
+    current = dialOn(options.channel, port(), SEND_AHEAD_BYTES)
+    if (current === null) {
+      again()
+      return
+    }
+    current.once('close', again)
+    attach(current, lift, options, events, slot, () => undefined)
   }
   dial()
   return {
@@ -128,26 +148,58 @@ const createSlot = (events: EndpointEvents): Slot => {
   }
 }
 
+/** Follows one connection from its first byte to its end. Returns what ends it for a reason. */
 const attach = (
-  socket: Socket,
+  raw: Socket,
+  lift: Lift,
   options: EndpointOptions,
   events: EndpointEvents,
   slot: Slot,
   proved: () => void,
-): void => {
-  const end = (violation: LinkViolation | 'handshake_timeout'): void => {
+): ((violation: ConnectionViolation) => void) => {
+  let over = false
+  const end = (violation: ConnectionViolation): void => {
+    if (over) return
+    over = true
     clearTimeout(timer)
     events.violation(violation)
-    socket.destroy()
-    slot.leave(socket, violation)
+    raw.destroy()
+    slot.leave(raw, violation)
   }
   const timer = setTimeout(() => end('handshake_timeout'), options.handshakeMs ?? 2_000)
+  raw.on('error', () => undefined)
+  raw.on('close', () => {
+    clearTimeout(timer)
+    over = true
+    slot.leave(raw, 'connection_lost')
+  })
+  const open = (socket: Socket): void => {
+    if (over) {
+      socket.destroy()
+      return
+    }
+    carry(socket, options, events, end, (protocol) => {
+      clearTimeout(timer)
+      proved()
+      slot.fill(raw, protocol)
+    })
+  }
+  lift(raw, open, () => end('tls_refused'))
+  return end
+}
+
+/** Lets the link's frames travel on a connection that is open. */
+const carry = (
+  socket: Socket,
+  options: EndpointOptions,
+  events: EndpointEvents,
+  end: (violation: ConnectionViolation) => void,
+  up: (protocol: LinkProtocol) => void,
+): void => {
   const own: LinkEvents = {
     ...events,
     up: (peer) => {
-      clearTimeout(timer)
-      proved()
-      slot.fill(socket, protocol)
+      up(protocol)
       events.up(peer)
     },
   }
@@ -160,18 +212,14 @@ const attach = (
     return socket.write(bytes, written)
   }
   const protocol = new LinkProtocol({ ...options, nonce: options.random.bytes(32) }, own, write)
-  socket.on('connect', () => protocol.start())
   socket.on('data', (chunk: Buffer) => {
     if (socket.destroyed) return
     const violation = protocol.receive(chunk)
     if (violation) end(violation)
   })
   socket.on('drain', () => {
-    if (slot.link() === protocol) events.drained()
+    if (protocol.up) events.drained()
   })
   socket.on('error', () => undefined)
-  socket.on('close', () => {
-    clearTimeout(timer)
-    slot.leave(socket, 'connection_lost')
-  })
+  protocol.start()
 }

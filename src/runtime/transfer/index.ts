@@ -1,8 +1,11 @@
+export type { LinkChannel } from './channel.ts'
 export {
+  type ConnectionViolation,
   connectLink,
   type Endpoint,
   type EndpointEvents,
   type EndpointOptions,
+  type Listener,
   listenForLink,
   removeStaleSocket,
 } from './endpoint.ts'

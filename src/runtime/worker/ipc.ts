@@ -10,6 +10,7 @@ import type { KernelShape } from '../../kernels/index.ts'
 import type { DrillResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import type { DrillFinding } from '../drills/index.ts'
+import type { LinkChannel } from '../transfer/index.ts'
 
 export type WorkerRole = 'prefill' | 'decode'
 
@@ -32,8 +33,10 @@ export interface WorkerInit {
   readonly prefixCache: PrefixCacheOptions | null
   readonly layerBudgetSeconds: number
   readonly maxBatch: number
-  /** Unix socket of the transfer channel. */
-  readonly socketPath: string
+  /** What prefill and decode speak over. */
+  readonly channel: LinkChannel
+  /** Where decode listens, over TCP, as far as is known when this life begins. */
+  readonly decodePort: number | null
   readonly keys: { readonly ticket: Uint8Array; readonly link: Uint8Array; readonly seal: Uint8Array }
 }
 
@@ -41,6 +44,8 @@ export type ToWorker =
   | { readonly kind: 'init'; readonly init: WorkerInit }
   | { readonly kind: 'message'; readonly message: RouterToDecode | RouterToPrefill }
   | { readonly kind: 'ping'; readonly id: number }
+  /** To prefill: where decode listens; null when nothing does. */
+  | { readonly kind: 'decode_port'; readonly port: number | null }
   /** Drill every detector; `turn` is new each time and above 0, which is the start-up's. */
   | { readonly kind: 'drill'; readonly turn: number }
 
@@ -56,6 +61,8 @@ export type FromWorker =
   | { readonly kind: 'loaded'; readonly notes: readonly string[]; readonly drill: DrillResult }
   /** Every detector of this worker, once at start before its hello and after each `drill`. */
   | { readonly kind: 'drilled'; readonly findings: readonly DrillFinding[] }
+  /** From decode, over TCP: where it listens. */
+  | { readonly kind: 'listening'; readonly port: number }
   /** `passMs`: how long the pass now running has been running; 0 if none is. */
   | { readonly kind: 'pong'; readonly id: number; readonly passMs: number }
   /** The worker cannot serve and says why before it ends. */

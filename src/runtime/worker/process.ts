@@ -16,6 +16,7 @@ const EXIT_CRASHED = 70
 
 let worker: Worker | null = null
 let init: WorkerInit | null = null
+let decodePort: number | null = null
 
 const send = (message: FromWorker): void => {
   if (process.connected) process.send?.(message)
@@ -40,10 +41,10 @@ process.on('disconnect', () => process.exit(0))
 // The last one takes the socket's directory along, however it ends: a gateway that dies while a message is on its way is a
 // crash here and not a parting. A next life makes both anew.
 process.on('exit', () => {
-  if (init?.role !== 'decode') return
+  if (init?.role !== 'decode' || init.channel.kind !== 'socket') return
   try {
-    removeStaleSocket(init.socketPath)
-    rmdirSync(dirname(init.socketPath))
+    removeStaleSocket(init.channel.path)
+    rmdirSync(dirname(init.channel.path))
   } catch {
     // Another model's socket still stands in it, or the gateway was first.
   }
@@ -56,10 +57,14 @@ process.on('message', (message: ToWorker) => {
   switch (message.kind) {
     case 'init':
       init = message.init
+      decodePort = message.init.decodePort
       begin(message.init).catch(crash)
       return
     case 'message':
       worker?.message(message.message)
+      return
+    case 'decode_port':
+      decodePort = message.port
       return
     case 'drill':
       worker?.drill(message.turn).catch(crash)
@@ -77,6 +82,7 @@ const begin = async (given: WorkerInit): Promise<void> => {
     pool,
     send,
     fatal: crash,
+    decodePort: () => decodePort,
     clock: nodeClock,
     digests: nodeDigests,
     random: nodeRandom,

@@ -34,6 +34,8 @@ export interface WorkerOutside {
   readonly random: Random
   readonly send: (message: FromWorker) => void
   readonly fatal: (error: Error) => void
+  /** Where decode listens now, over TCP. */
+  readonly decodePort: () => number | null
 }
 
 export interface Worker {
@@ -75,7 +77,7 @@ export const startWorker = async (init: WorkerInit, outside: WorkerOutside): Pro
     linkKey: init.keys.link,
     digests,
     random,
-    path: init.socketPath,
+    channel: init.channel,
   }
   const drills = workerDrills({ ...endpoint, worker: options, kernels, integrity: init.integrity })
   outside.send({ kind: 'drilled', findings: [...drills.map((one) => one()), ...forward.findings] })
@@ -148,7 +150,7 @@ const startPrefill = async (parts: Parts): Promise<Omit<Worker, 'drill'>> => {
       outbox.flush()
     },
   }
-  const link = connectLink(parts.endpoint, events)
+  const link = connectLink(parts.endpoint, events, outside.decodePort)
   return { message: (message) => core.message(message as RouterToPrefill), passMs: parts.forward.passMs }
 }
 
@@ -159,9 +161,11 @@ const startDecode = async (parts: Parts): Promise<Omit<Worker, 'drill'>> => {
   const hello = heldHello(outbox)
   const core = createDecodeCore(machine, portsOf<DecodeToRouter>(parts, outbox, hello), (reason) => link.cut(reason))
   parts.reports.current = core
-  // Whatever tidies the temporary directory may have taken it along in a long life.
-  mkdirSync(dirname(init.socketPath), { recursive: true, mode: 0o700 })
-  removeStaleSocket(init.socketPath)
+  if (init.channel.kind === 'socket') {
+    // Whatever tidies the temporary directory may have taken it along in a long life.
+    mkdirSync(dirname(init.channel.path), { recursive: true, mode: 0o700 })
+    removeStaleSocket(init.channel.path)
+  }
   const events: EndpointEvents = {
     up: () => core.linkUp(link.link()!),
     joined: () => hello.release(),
@@ -177,6 +181,7 @@ const startDecode = async (parts: Parts): Promise<Omit<Worker, 'drill'>> => {
   }
   core.start()
   const link = await listenForLink(parts.endpoint, events)
+  if (link.port !== null) outside.send({ kind: 'listening', port: link.port })
   return { message: (message) => core.message(message as RouterToDecode), passMs: parts.forward.passMs }
 }
 
