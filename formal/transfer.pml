@@ -207,7 +207,8 @@ proctype Writer(byte w) {
         mine[n] = (old[w] -> mine[n] : tag[n] == job[w])
       fi;
       if
-      :: transport == socket || tag[n] == job[w] -> filled[n] = true; writer[n] = false; settle(n)
+      :: transport == socket || tag[n] == job[w] -> /* shared: the hold ends with its last word alone, see letGo */
+        filled[n] = true; writer[n] = writer[n] && transport == shared; settle(n)
       :: else
       fi
     }
