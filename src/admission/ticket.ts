@@ -6,10 +6,17 @@ const encoder = new TextEncoder()
 
 /** SHA-256 over the ids, hex: their count, then each id, all as little-endian 32-bit words. */
 export function tokenDigest(ids: Int32Array, crypto: TicketCrypto): string {
-  const words = new DataView(new ArrayBuffer(4 + ids.length * 4))
-  words.setUint32(0, ids.length, true)
-  for (let i = 0; i < ids.length; i++) words.setUint32(4 + i * 4, ids[i]!, true)
-  return hex(crypto.sha256(new Uint8Array(words.buffer)))
+  const words = new Uint8Array(4 + ids.length * 4)
+  putWord(words, 0, ids.length)
+  for (let i = 0; i < ids.length; i++) putWord(words, 4 + i * 4, ids[i]!)
+  return hex(crypto.sha256(words))
+}
+
+function putWord(bytes: Uint8Array, at: number, word: number): void {
+  bytes[at] = word
+  bytes[at + 1] = word >>> 8
+  bytes[at + 2] = word >>> 16
+  bytes[at + 3] = word >>> 24
 }
 
 /** R3: signs what was admitted. Throws AdmissionError `invalid_claims` where a number is none. */

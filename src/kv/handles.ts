@@ -27,11 +27,17 @@ export const viewOf = (grant: PageGrant): PageView => ({
 })
 
 /** Handles in order of position, as the kernel reads them. */
-export const pageTable = (handles: readonly PageHandle[]): PageTable => ({
-  pages: Uint32Array.from(handles, (handle) => handle.page),
-  owners: Uint32Array.from(handles, (handle) => handle.owner),
-  generations: Uint32Array.from(handles, (handle) => handle.generation),
-})
+export const pageTable = (handles: readonly PageHandle[]): PageTable => {
+  const count = handles.length
+  const table = { pages: new Uint32Array(count), owners: new Uint32Array(count), generations: new Uint32Array(count) }
+  for (let i = 0; i < count; i++) {
+    const { page, owner, generation } = handles[i]!
+    table.pages[i] = page
+    table.owners[i] = owner
+    table.generations[i] = generation
+  }
+  return table
+}
 
 /** The first `count` pages of a table, without a copy. */
 export const firstPages = (table: PageTable, count: number): PageTable => ({

@@ -27,7 +27,7 @@ const PREFIX_DOMAIN = utf8.encode('bulkhead/prefix-digest/1')
 export const lineageKey = ({ namespace, tokenDigest, layer, ordinal, rows }: Lineage, sha256: Sha256): Uint8Array => {
   let page = pages.get(tokenDigest)
   if (page?.namespace !== namespace || page.ordinal !== ordinal || page.rows !== rows || page.sha256 !== sha256) {
-    const key = sha256(encode([KEY_DOMAIN, utf8.encode(namespace), tokenDigest], [ordinal, rows]))
+    const key = sha256(encode([KEY_DOMAIN, namespace, tokenDigest], [ordinal, rows]))
     page = { namespace, ordinal, rows, sha256, keys: new LayerKeys(key) }
     pages.set(tokenDigest, page)
   }

@@ -30,12 +30,7 @@ export const fullPrefixKeys: PrefixKeys = {
       ...['adapter', adapter.kind, adapter.kind === 'adapter' ? adapter.id : ''],
       ...['salt', salt.kind, salt.kind === 'salt' ? salt.value : ''],
     ]
-    return sha256(
-      encode(
-        [SCOPE_DOMAIN, ...parts].map((part) => utf8.encode(part)),
-        [],
-      ),
-    )
+    return sha256(encode([SCOPE_DOMAIN, ...parts], []))
   },
   page: (scope, before, tokens, sha256) => sha256(encode([PAGE_DOMAIN, scope, before], tokens)),
   matches: (wanted, held) => wanted.length === held.length && wanted.every((id, i) => id === held[i]),

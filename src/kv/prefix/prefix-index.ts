@@ -158,4 +158,4 @@ export class PrefixIndex {
 }
 
 /** Bytes as a map key: one character each. */
-const nameOf = (key: Uint8Array): string => String.fromCharCode(...key)
+const nameOf = (key: Uint8Array): string => String.fromCharCode.apply(null, key as ArrayLike<number> as number[])

@@ -268,7 +268,7 @@ export const pages = [
     id: 'R8-lineage-namespace',
     rule: 'R8',
     file: lineage,
-    find: 'utf8.encode(namespace), tokenDigest], [ordinal, rows])',
+    find: 'namespace, tokenDigest], [ordinal, rows])',
     replace: 'KEY_DOMAIN, tokenDigest], [ordinal, rows])',
     why: 'pages of two requests with the same prompt verify for each other',
   },
