@@ -7,7 +7,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { nodeRandom } from '../../host/node/index.ts'
 import type { LinkChannel } from './channel.ts'
 import { connectLink, type Endpoint, type EndpointEvents, listenForLink } from './endpoint.ts'
-import { type Heard, listener, optionsOf, page, rowsOf } from './testing/pair.ts'
+import { told, until } from './testing/ends.ts'
+import { optionsOf, page, rowsOf } from './testing/pair.ts'
 
 let directory = ''
 let port: number | null = null
@@ -20,26 +21,6 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end.close()
   rmSync(directory, { recursive: true })
 })
-
-const told = (): { readonly events: EndpointEvents; readonly log: string[]; readonly heard: Heard } => {
-  const heard = listener()
-  const log: string[] = []
-  const events: EndpointEvents = {
-    ...heard.events,
-    up: () => log.push('up'),
-    down: (reason) => log.push(`down ${reason}`),
-    drained: () => log.push('drained'),
-    violation: (reason) => log.push(`violation ${reason}`),
-  }
-  return { events, log, heard }
-}
-
-const until = async (condition: () => boolean): Promise<void> => {
-  for (let tries = 0; !condition(); tries += 1) {
-    if (tries > 200) throw new Error('waited in vain')
-    await sleep(10)
-  }
-}
 
 const path = (): string => join(directory, 's')
 const key = new Uint8Array(32).fill(5)

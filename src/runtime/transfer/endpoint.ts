@@ -220,6 +220,9 @@ const carry = (
   socket.on('drain', () => {
     if (protocol.up) events.drained()
   })
-  socket.on('error', () => undefined)
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    // A record that was changed on its way; whatever else ends a connection is no fault of what was said on it.
+    if (error.code?.startsWith('ERR_SSL_')) end('tls_refused')
+  })
   protocol.start()
 }
