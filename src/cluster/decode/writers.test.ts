@@ -60,8 +60,12 @@ describe('pages that prefill may still store into', () => {
     const { machine, step } = shared()
     const lease = reserve(step, 'r')
     step(abort('r'))
-    step({ kind: 'acknowledged', lease: { id: lease.id + 1, epoch: lease.epoch } })
-    step({ kind: 'acknowledged', lease: { id: lease.id, epoch: lease.epoch + 1 } })
+    for (const [id, epoch] of [
+      [lease.id + 1, lease.epoch],
+      [lease.id, lease.epoch + 1],
+    ] as const) {
+      expect(ofKind(step({ kind: 'acknowledged', lease: { id, epoch } }), 'scrub')).toEqual([])
+    }
     expect(machine.poolCounts().quarantined).toBe(2)
   })
 

@@ -16,7 +16,7 @@ const tableOf = (...pages: number[]): PageTable => ({
 const leaseOf = (id: number, target = tableOf(20, 21)) => ({ id, epoch: DECODE, target })
 
 const started = (floor = 1) => {
-  const machine = new PrefillMachine(prefillOptions(12, { transport: 'shared', chunkRows: 64 }))
+  const machine = new PrefillMachine(prefillOptions(24, { transport: 'shared', chunkRows: 64 }))
   const step = (event: Record<string, unknown>): PrefillEffect[] =>
     machine.step({ now: 0, ...event } as unknown as PrefillEvent)
   step({ kind: 'start' })
@@ -45,12 +45,14 @@ describe('a page that is stored', () => {
 
   it('whose target is another’s by now ends its request in silence: decode knows already', () => {
     const { machine, step, ask, compute } = started()
-    const [first, ...others] = ofKind(compute(ask('r', leaseOf(1))), 'send_page')
+    const pass = compute(ask('r', leaseOf(1, tableOf(...Array.from({ length: 20 }, (_, i) => i))), { ids: idsOf(80) }))
+    const [first, ...others] = ofKind(pass, 'send_page')
     const effects = step({ kind: 'page_sent', id: first!.id, fault: 'lease_gone' })
     expect(words(effects)).toEqual([])
     expect(ofKind(effects, 'telemetry')).toEqual([])
+    expect(ofKind(compute(pass), 'forward')).toEqual([])
     for (const { id } of others) step({ kind: 'page_sent', id })
-    expect(machine.poolCounts()).toMatchObject({ free: 12, quarantined: 0 })
+    expect(machine.poolCounts()).toMatchObject({ free: 24, quarantined: 0 })
   })
 })
 

@@ -25,8 +25,9 @@ export class Leases {
 
   /** From here on nothing is begun under this lease. Decode needs no reminder of those below its floor, nor does this book. */
   spend({ lease, floor = 0 }: LeaseClosed): void {
-    this.#spent.add(lease.id)
-    this.#floor = Math.max(this.#floor, floor)
-    for (const id of this.#spent) if (id < this.#floor) this.#spent.delete(id)
+    if (lease.id >= this.#floor) this.#spent.add(lease.id)
+    if (floor <= this.#floor) return
+    this.#floor = floor
+    for (const id of this.#spent) if (id < floor) this.#spent.delete(id)
   }
 }

@@ -4,6 +4,7 @@ import { gateway } from './gateway.js'
 import { kernels } from './kernels.js'
 import { pages } from './pages.js'
 import { prefixes } from './prefixes.js'
+import { shared } from './shared.js'
 
 /**
  * @typedef {object} Mutant
@@ -17,4 +18,4 @@ import { prefixes } from './prefixes.js'
  */
 
 /** @type {readonly Mutant[]} */
-export const mutants = [...admission, ...pages, ...prefixes, ...cluster, ...gateway, ...kernels]
+export const mutants = [...admission, ...pages, ...prefixes, ...cluster, ...gateway, ...kernels, ...shared]
