@@ -102,6 +102,6 @@ export function openPool(pool: PoolMemory, options: PoolOptions): PoolKernels {
       }
       return null
     },
-    seal: sealer({ pool, layout, laneStart, rows, wasm, bytes }),
+    ...sealer({ pool, layout, laneStart, rows, wasm, bytes }),
   }
 }

@@ -35,6 +35,23 @@ describe('seal', () => {
     }
   })
 
+  it('is the same for rows that stand in no page, and touches none', () => {
+    const shape = shapeOf({ pages: 2, layers: 2, heads: 3, kvHeads: 3, headDim: 20, pageSize: 8 })
+    const kernels = open(shape)
+    const before = new Uint8Array(kernels.rowBytes(8))
+    for (let rows = 0; rows <= shape.pageSize; rows++) {
+      const data = contents(kernels, rows)
+      expect(hex(kernels.sealRows(1, rows, data, LINEAGE))).toBe(
+        hex(referenceSeal(shape, SEAL_KEY, LINEAGE, rows, 1, data)),
+      )
+    }
+    for (const page of [0, 1]) {
+      kernels.readRows(page, 1, 8, before)
+      expect(before.every((byte) => byte === 0)).toBe(true)
+    }
+    expect(() => kernels.sealRows(1, 8, before.subarray(1), LINEAGE)).toThrow('479 bytes are not 8 rows')
+  })
+
   it('is right where the arithmetic carries most', () => {
     const shape = shapeOf({ pages: 1 })
     const kernels = open(shape)

@@ -48,18 +48,18 @@ export interface SealParts {
  *
  * Key material never changes between seals, so this detects faults; it is no MAC once seals are shown to an adversary.
  */
-export function sealer(parts: SealParts): PoolKernels['seal'] {
+export function sealer(parts: SealParts): Pick<PoolKernels, 'seal' | 'sealRows'> {
   const { pool, layout, laneStart, rows, wasm, bytes } = parts
   const { pageSize, kvHeads, headDim } = pool.shape
   const head = headDim * 4
   const width = headDim + 65_536 * kvHeads
+  const staging = laneStart + layout.lane.qkv
   bytes.set(nhKey(pool.sealKey), laneStart + NH_KEY)
 
   /** Address of the rows in canonical order: in place for a full page, gathered in the lane otherwise. */
   const gathered = (page: number, layer: number, count: number): number => {
     const block = rows.blockAt(page, layer)
     if (count === pageSize) return block
-    const staging = laneStart + layout.lane.qkv
     for (let part = 0; part < kvHeads * 2; part++) {
       const from = block + part * pageSize * head
       bytes.copyWithin(staging + part * count * head, from, from + count * head)
@@ -67,12 +67,22 @@ export function sealer(parts: SealParts): PoolKernels['seal'] {
     return staging
   }
 
-  return (page, layer, count, lineageKey) => {
+  const sealOf = (data: number, layer: number, count: number, lineageKey: Uint8Array): Uint8Array => {
     if (lineageKey.length !== 32) throw new KernelsError({ code: 'bad_call', message: 'a lineage key is 32 bytes' })
     const length = rows.rowBytes(count)
-    const data = gathered(page, layer, count)
     bytes.set(lineageKey, laneStart + LINEAGE)
     wasm.seal(data, length, laneStart + NH_KEY, laneStart + LINEAGE, count, layer, length, width, laneStart + SEAL)
     return bytes.slice(laneStart + SEAL, laneStart + SEAL + 16)
+  }
+
+  return {
+    seal: (page, layer, count, lineageKey) => sealOf(gathered(page, layer, count), layer, count, lineageKey),
+    sealRows(layer, count, from, lineageKey) {
+      if (from.length !== rows.rowBytes(rows.rowsAt(count))) {
+        throw new KernelsError({ code: 'bad_call', message: `${from.length} bytes are not ${count} rows` })
+      }
+      bytes.set(from, staging)
+      return sealOf(staging, layer, count, lineageKey)
+    },
   }
 }

@@ -138,4 +138,6 @@ export interface PoolKernels {
   ): { readonly page: number; readonly layer: number } | null
   /** 16-byte seal over `rows` rows of one layer of a page under a 32-byte lineage key (R8); see `seal.ts` for its bound. */
   seal(page: number, layer: number, rows: number, lineageKey: Uint8Array): Uint8Array
+  /** What `seal` would give if the page held `from`, in the order of `readRows`: what arrives is judged before it touches a page. */
+  sealRows(layer: number, rows: number, from: Uint8Array, lineageKey: Uint8Array): Uint8Array
 }

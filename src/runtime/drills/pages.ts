@@ -55,6 +55,7 @@ export const kernelsFrom = (kernels: PoolKernels, first: number): PoolKernels =>
       ),
     checkGuards: (table, count, from) => kernels.checkGuards(moved(table), count, from),
     seal: (page, layer, rows, lineageKey) => kernels.seal(at(page), layer, rows, lineageKey),
+    sealRows: kernels.sealRows,
   }
 }
 
