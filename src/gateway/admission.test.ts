@@ -3,7 +3,7 @@ import { answering, byteModel, createWorld, errorOf, type World } from './testin
 
 // Window 2,048, prefill pool 1,024, decode pool 2,048: the longest prompt with one token of output is 1,023 tokens.
 const world = createWorld()
-world.engine.onSubmit = answering('k', 'length')
+world.engine.onSubmit = answering('k')
 
 interface Surface {
   readonly path: string
@@ -180,7 +180,7 @@ describe('rates', () => {
     const tight = createWorld({ limits: { kvBytes: 2000 } })
     const ask = (maxTokens: number): Promise<Response> =>
       tight.post('/v1/completions', { model: 'tiny', prompt: 'x', max_tokens: maxTokens })
-    tight.engine.onSubmit = answering('k', 'length')
+    tight.engine.onSubmit = answering('k')
     expect((await ask(31)).status).toBe(200)
     expect(await errorOf(await ask(32))).toMatchObject({
       status: 400,

@@ -34,7 +34,7 @@ describe('an answer in one piece', () => {
   it('completions, n of them', async () => {
     const world = createWorld()
     world.engine.onSubmit = answering('hey', 'length')
-    const response = await world.post('/v1/completions', { model: 'tiny', prompt: ['hi'], n: 2 })
+    const response = await world.post('/v1/completions', { model: 'tiny', prompt: ['hi'], n: 2, max_tokens: 3 })
     expect(await response.json()).toMatchObject({
       object: 'text_completion',
       choices: [
@@ -189,12 +189,13 @@ describe('a stream', () => {
 
   it('n choices are told apart by their index, each with its own role and finish', async () => {
     const world = createWorld()
-    const pending = world.post('/v1/chat/completions', { model: 'tiny', messages, n: 2, stream: true })
+    const pending = world.post('/v1/chat/completions', { model: 'tiny', messages, n: 2, max_tokens: 2, stream: true })
     await settle()
     const submission = world.engine.submissions[0]
     submission?.say('a', 0)
     submission?.say('x', 1)
     submission?.say('b', 0)
+    submission?.say('y', 1)
     submission?.emit({ kind: 'sequence_finished', sequence: 1, reason: 'length' })
     submission?.emit({ kind: 'sequence_finished', sequence: 0, reason: 'stop' })
     submission?.emit({ kind: 'done' })
@@ -209,6 +210,7 @@ describe('a stream', () => {
       [1, { role: 'assistant', content: '' }, null],
       [1, { content: 'x' }, null],
       [0, { content: 'b' }, null],
+      [1, { content: 'y' }, null],
       [1, {}, 'length'],
       [0, {}, 'stop'],
     ])

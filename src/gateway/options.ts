@@ -3,6 +3,7 @@ import type { EnginePort } from '../cluster/index.ts'
 import type { Clock, Offload, Random } from '../host/index.ts'
 import type { MetricFamily, TelemetryEvent } from '../telemetry/index.ts'
 import type { Tokenizer } from '../text/index.ts'
+import type { EndingRule } from './exchange/index.ts'
 import type { PromptModel } from './input/index.ts'
 import type { Tenant } from './tenants/index.ts'
 
@@ -56,6 +57,8 @@ export interface GatewayOptions {
   readonly feed: FeedSource
   /** Contents of `/.well-known/security.txt`; null: 404. */
   readonly securityTxt: string | null
+  /** How an answer may end (R12), where the laboratory hands in a laxer one; absent in every server. */
+  readonly endingRule?: EndingRule
 }
 
 /** What the socket side knows of a request and `Request` cannot say. */

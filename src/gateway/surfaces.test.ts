@@ -186,9 +186,9 @@ describe('telemetry', () => {
       submission.emit({ kind: 'sequence_finished', sequence: 0, reason: 'length' })
       submission.emit({ kind: 'done' })
     }
-    await world.post('/v1/completions', { model: 'tiny', prompt: 'xyz' })
+    await world.post('/v1/completions', { model: 'tiny', prompt: 'xyz', max_tokens: 2 })
     expect(world.events).toEqual([
-      { kind: 'request_admitted', model: 'tiny', promptTokens: 3, pages: 65 },
+      { kind: 'request_admitted', model: 'tiny', promptTokens: 3, pages: 1 },
       { kind: 'first_token', model: 'tiny', seconds: 0.25 },
       { kind: 'token_gap', model: 'tiny', seconds: 0.05 },
       { kind: 'request_finished', model: 'tiny', reason: 'length', outputTokens: 2 },

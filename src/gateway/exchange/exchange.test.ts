@@ -203,8 +203,18 @@ describe('text', () => {
     expect(textOf(effects)).toBe('aé€😀z')
   })
 
+  it.each([0, 1, 99])('“length” after %i of 100 tokens is an error, whoever says so', (count) => {
+    const tokens = Array.from({ length: count }, (_, i) => token(0x61, i))
+    const effects = run(started(1, [], false, 100), ...tokens, finished(0, 'length'), done)
+    expect(effects.at(-1)).toMatchObject({ kind: 'end', ending: { kind: 'failed', code: 'broken_stream' } })
+    expect(effects.filter(({ kind }) => kind === 'abort')).toHaveLength(1)
+    expect(effects.filter(({ kind }) => kind === 'finish')).toEqual([])
+  })
+
   it('an unfinished character at the end becomes U+FFFD', () => {
-    expect(textOf(run(started(), token(0xe2, 0), token(0x82, 1), finished(0, 'length'), done))).toBe('\ufffd')
+    expect(textOf(run(started(1, [], false, 2), token(0xe2, 0), token(0x82, 1), finished(0, 'length'), done))).toBe(
+      '\ufffd',
+    )
   })
 
   it('a stop string ends its sequence, never shows, and tells the engine', () => {
@@ -219,13 +229,13 @@ describe('text', () => {
   })
 
   it('what looked like a stop string comes out at the end', () => {
-    const effects = run(started(1, ['END']), ...say('the EN'), finished(0, 'length'), done)
+    const effects = run(started(1, ['END'], false, 6), ...say('the EN'), finished(0, 'length'), done)
     expect(textOf(effects)).toBe('the EN')
     expect(effects).toContainEqual({ kind: 'finish', sequence: 0, reason: 'length' })
   })
 
   it('sequences are apart: one may stop while another goes on', () => {
-    const exchange = started(2, ['.'])
+    const exchange = started(2, ['.'], false, 3)
     const effects = run(
       exchange,
       ...say('a', 0),

@@ -1,5 +1,6 @@
 import type { Contract } from '../../admission/index.ts'
 import type { EngineEvent } from '../../cluster/index.ts'
+import { wholeLength } from './ending-rule.ts'
 import { createSequence, type Release, type Sequence } from './sequence.ts'
 import type {
   Ending,
@@ -22,6 +23,7 @@ type EngineToken = Extract<EngineEvent, { kind: 'token' }>
  */
 export const createExchange = (options: ExchangeOptions): Exchange => {
   const endIds = new Set(options.endIds)
+  const endingRule = options.endingRule ?? wholeLength
   let state: ExchangeState = 'received'
   let contract: Contract | null = null
   let sequences: readonly Sequence[] = []
@@ -75,8 +77,9 @@ export const createExchange = (options: ExchangeOptions): Exchange => {
 
   const onFinished = (index: number, reason: FinishReason): ExchangeEffect[] => {
     const sequence = sequences[index]
-    if (!sequence) return broken()
+    if (!sequence || !contract) return broken()
     if (!sequence.open()) return []
+    if (!endingRule(reason, sequence.count(), contract)) return broken()
     const began = begin()
     const release = sequence.finish()
     return [...began, ...released(index, release), ...finish(index, sequence, release.stopped ? 'stop' : reason)]

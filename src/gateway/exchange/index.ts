@@ -1,3 +1,4 @@
+export { type EndingRule, wholeLength } from './ending-rule.ts'
 export { createExchange } from './exchange.ts'
 export type {
   Ending,

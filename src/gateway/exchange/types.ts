@@ -3,6 +3,7 @@ import type { EngineEvent } from '../../cluster/index.ts'
 import type { SampledToken } from '../../model/index.ts'
 import type { Detokenizer, StopScanner } from '../../text/index.ts'
 import type { ErrorBody } from '../errors.ts'
+import type { EndingRule } from './ending-rule.ts'
 
 type EngineFailure = Extract<EngineEvent, { kind: 'failed' }>
 
@@ -75,6 +76,8 @@ export interface ExchangeOptions {
   readonly logprobs: boolean
   readonly detokenizer: () => Detokenizer
   readonly stopScanner: () => StopScanner
+  /** Default `wholeLength`. Another one is handed in by the laboratory alone. */
+  readonly endingRule?: EndingRule
 }
 
 export interface Exchange {

@@ -41,6 +41,7 @@ export const runExchange = (
     logprobs: request.topLogprobs !== null,
     detokenizer: () => createDetokenizer(model.tokenizer),
     stopScanner: () => createStopScanner(request.stop),
+    ...(context.options.endingRule && { endingRule: context.options.endingRule }),
   })
   const queue: ExchangeEvent[] = []
   const reasons = new Set<FinishReason>()

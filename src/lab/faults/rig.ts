@@ -117,7 +117,7 @@ export async function openRig(workshop: Workshop, options: RigOptions): Promise<
   }
   const engine = sabotage.engine?.(noting) ?? noting
   const believed = options.guards.has('R2') ? sizes : { ...sizes, ...options.believed }
-  let handler = gatewayOf(workshop, believed, engine, telemetry)
+  let handler = gatewayOf(workshop, believed, engine, telemetry, options.guards)
   const pool = (role: Role): PoolUse => local.models()[0]!.pools[role]
   const turns = async (count: number): Promise<void> => {
     for (let turn = 0; turn < count; turn++) await new Promise<void>((next) => workshop.host.timers.after(0, next))
@@ -149,7 +149,7 @@ export async function openRig(workshop: Workshop, options: RigOptions): Promise<
         return home('prefill') && home('decode') && local.models()[0]!.running === 0
       }),
     believe: (changed) => {
-      handler = gatewayOf(workshop, { ...believed, ...changed }, engine, telemetry)
+      handler = gatewayOf(workshop, { ...believed, ...changed }, engine, telemetry, options.guards)
     },
     close: () => local.close(),
   }
@@ -172,6 +172,7 @@ function gatewayOf(
   sizes: Sizes,
   engine: EnginePort,
   telemetry: (event: TelemetryEvent) => void,
+  guards: Guards,
 ): GatewayHandler {
   const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
   return createGateway({
@@ -204,6 +205,7 @@ function gatewayOf(
     page: [],
     feed: { subscribe: () => () => undefined },
     securityTxt: null,
+    ...(guards.has('R12') ? {} : { endingRule: () => true }),
   })
 }
 

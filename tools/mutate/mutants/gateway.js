@@ -25,6 +25,14 @@ export const gateway = [
     why: 'a request that has ended is handed to the engine',
   },
   {
+    id: 'R12-any-length-will-do',
+    rule: 'R12',
+    file: 'src/gateway/exchange/ending-rule.ts',
+    find: "reason !== 'length' || tokens === maxOutput",
+    replace: "reason !== 'length' || tokens <= maxOutput",
+    why: 'an answer that was cut short ends as a success',
+  },
+  {
     id: 'R12-short-is-complete',
     rule: 'R12',
     file: exchange,
