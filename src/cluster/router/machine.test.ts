@@ -217,6 +217,21 @@ describe('the queue', () => {
     expect(toDecode(cluster.decode({ kind: 'channel', up: true }))).toEqual(['reserve a/1'])
   })
 
+  it('says unavailable, and not that others were in the way, where a worker could not reach the other', () => {
+    const cluster = started()
+    cluster.decode({ kind: 'channel', up: false })
+    submit(cluster, 'a')
+    expect(delivered(cluster.step({ kind: 'tick' }, 1000))).toEqual(['failed unavailable'])
+  })
+
+  it('begins anew what came under a lease that was over', () => {
+    const cluster = started()
+    submit(cluster, 'a')
+    cluster.decode({ kind: 'reserved', ...named('a'), lease: { id: 1, epoch: DECODE } })
+    const again = cluster.prefill({ kind: 'declined', ...named('a'), code: 'lease_over' })
+    expect(toDecode(again)).toEqual(['abort a/1', 'reserve a/2'])
+  })
+
   it('takes a declined request back, as a new attempt with a new ticket', () => {
     const cluster = started()
     submit(cluster, 'a')

@@ -115,7 +115,7 @@ export class RouterMachine implements Router {
 
   /** Sends heads of the queue while both pools have room for their whole contract. */
   #dispatch(): void {
-    while (this.#workers.bothUp) {
+    while (this.#workers.joined) {
       const entry = this.#queue.peek()
       const room = entry === undefined ? 'later' : this.#workers.room(entry.request.contract)
       if (entry === undefined || room === 'later') return
@@ -268,7 +268,7 @@ export class RouterMachine implements Router {
   }
 
   #expire(): void {
-    const code = this.#workers.bothUp ? 'queue_timeout' : 'unavailable'
+    const code = this.#workers.joined ? 'queue_timeout' : 'unavailable'
     for (const entry of this.#queue.overdue(this.#options.queueTimeoutMs, this.#now)) this.#end(entry, failure(code))
   }
 

@@ -38,16 +38,15 @@ export class Workers {
     return this.#pools[role]?.epoch ?? null
   }
 
-  get bothUp(): boolean {
-    return this.#pools.prefill !== null && this.#pools.decode !== null
+  /** Both are up and reach each other: what is sent to one that does not comes back as failed, and costs an attempt. */
+  get joined(): boolean {
+    return this.#pools.prefill?.channelUp === true && this.#pools.decode?.channelUp === true
   }
 
   /** Can the pools take this contract: now, once others have ended, or never in this life of the workers? */
   room({ prefillPages, decodePages }: Contract): 'now' | 'later' | 'never' {
     const { prefill, decode } = this.#pools
-    if (prefill === null || decode === null) return 'later'
-    // What is sent to a worker that cannot reach the other comes back as failed, and costs an attempt.
-    if (!prefill.channelUp || !decode.channelUp) return 'later'
+    if (prefill === null || decode === null || !this.joined) return 'later'
     if (prefillPages > prefill.total || decodePages > decode.total) return 'never'
     return prefillPages <= prefill.free && decodePages <= decode.free ? 'now' : 'later'
   }
