@@ -1,3 +1,5 @@
+import type { EngineTransport } from '../transport.ts'
+
 /** Every detector that a worker drills, with the rule it serves. A name is stable: it stands in metrics and events. */
 export const DETECTORS = {
   ticket: 'R3',
@@ -32,9 +34,21 @@ export interface DrillFinding {
   readonly detail: string | null
 }
 
-/** Detectors of a worker with this setting: `integrity: tags` serves without seals, which `/ready` says of the model. */
-export const detectorsOf = (integrity: 'full' | 'tags'): readonly Detector[] =>
-  integrity === 'full' ? detectors : detectors.filter((detector) => detector !== 'seal')
+/**
+ * Detectors of a worker with these settings: `integrity: tags` serves without seals, which `/ready` says of the model; over
+ * `transport: shared` no frame crosses a wire.
+ */
+export const detectorsOf = ({
+  integrity,
+  transport,
+}: {
+  readonly integrity: 'full' | 'tags'
+  readonly transport: EngineTransport
+}): readonly Detector[] =>
+  detectors.filter(
+    (detector) =>
+      !(detector === 'seal' && integrity === 'tags') && !(detector === 'frame_mac' && transport === 'shared'),
+  )
 
 /** One case of a drill: `honest` ones must pass, the others must be caught, and by the detector that is drilled. */
 export interface DrillCase {

@@ -1,4 +1,4 @@
-import type { KernelPageTable, KernelShape, PoolKernels } from '../../kernels/index.ts'
+import type { KernelPageTable, KernelShape, NeighbourPool, PoolKernels } from '../../kernels/index.ts'
 
 /** Of each leg of a rehearsal: a full page and a started one, as few as a partial delivery can be told by. */
 export const REHEARSAL_PAGES = 2
@@ -58,6 +58,12 @@ export const kernelsFrom = (kernels: PoolKernels, first: number): PoolKernels =>
     sealRows: kernels.sealRows,
   }
 }
+
+/** The same for what one leg of a rehearsal may do to the pages of the other, where both legs' pages are of one pool. */
+export const neighbourFrom = (itself: NeighbourPool, first: number, firstOfOther: number): NeighbourPool => ({
+  tag: (page) => itself.tag(page + firstOfOther),
+  storeRows: (from, layer, rows, to) => itself.storeRows(from + first, layer, rows, to + firstOfOther),
+})
 
 /** Rows of a page that no model computed, unlike those of other pages and layers; no sines, since a drill is to be short. */
 export const madeUpRows = (bytes: number, salt: number): Uint8Array =>

@@ -1,8 +1,10 @@
 import { issueTicket, type Ticket, tokenDigest } from '../../admission/index.ts'
 import {
   DecodeMachine,
+  type DecodeToPrefill,
   type DecodeToRouter,
   decodeDefaults,
+  type Lease,
   type ManifestFrame,
   type PageFrame,
   PrefillMachine,
@@ -11,13 +13,13 @@ import {
   type WorkerOptions,
 } from '../../cluster/index.ts'
 import type { DigestTools } from '../../host/index.ts'
-import type { PoolKernels } from '../../kernels/index.ts'
+import type { NeighbourPool, PoolKernels } from '../../kernels/index.ts'
 import type { ForwardPlan, ForwardResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import { createDecodeCore, type DecodeCore } from '../worker/decode-core.ts'
 import type { WorkerPorts } from '../worker/ports.ts'
 import { createPrefillCore, type PrefillCore } from '../worker/prefill-core.ts'
-import { kernelsFrom, madeUpRows, REHEARSAL_PAGES } from './pages.ts'
+import { kernelsFrom, madeUpRows, neighbourFrom, REHEARSAL_PAGES } from './pages.ts'
 
 /** The tenant whose requests these are; no key can name it, since a tenant's name has no space. */
 const TENANT = 'drill tenant'
@@ -29,6 +31,8 @@ export interface RehearsalOptions {
   readonly worker: WorkerOptions
   /** The main thread's instance, which places and seals real rows. */
   readonly kernels: PoolKernels
+  /** Transport `shared`: stores from this pool into this pool; both legs' pages are in it. */
+  readonly itself?: NeighbourPool
   readonly digests: DigestTools
   /** First of the drill's pages of each leg. */
   readonly prefillPage: number
@@ -50,6 +54,7 @@ export class Rehearsal {
   readonly #options: RehearsalOptions
   readonly #decode: DecodeCore
   readonly #prefill: PrefillCore
+  readonly #closed: DecodeToPrefill[] = []
   #plans: ForwardPlan[] = []
 
   constructor(options: RehearsalOptions) {
@@ -59,20 +64,33 @@ export class Rehearsal {
     const decode = new DecodeMachine({ ...decodeDefaults, ...shared })
     const prefill = new PrefillMachine({ ...prefillDefaults, ...shared })
     this.#decode = createDecodeCore(decode, this.#ports(options.decodePage, this.#plans), () => undefined)
-    this.#prefill = createPrefillCore(
-      prefill,
-      this.#ports(options.prefillPage, null, (plan) => this.#compute(plan)),
-    )
-    const keep = (parcel: Parcel): boolean => this.parcels.push(parcel) > 0
-    this.#decode.linkUp({ sendLeaseClosed: () => true })
-    this.#prefill.linkUp({
-      sendPage: (frame, rows, written) => {
-        const kept = keep({ kind: 'page', frame, rows: rows.slice() })
-        written()
-        return kept
-      },
-      sendManifest: (frame) => keep({ kind: 'manifest', frame }),
+    this.#prefill = createPrefillCore(prefill, {
+      ...this.#ports<PrefillToRouter>(options.prefillPage, null, (plan) => this.#compute(plan)),
+      ...(options.itself && {
+        neighbour: neighbourFrom(options.itself, options.prefillPage, options.decodePage),
+        turnBytes: Number.POSITIVE_INFINITY,
+      }),
     })
+    const keep = (parcel: Parcel): boolean => this.parcels.push(parcel) > 0
+    let floor: number | undefined
+    this.#decode.linkUp({
+      sendLeaseClosed: (message) => this.#closed.push(message) > 0,
+      openLeases: (from) => {
+        floor = from
+      },
+    })
+    this.#prefill.linkUp(
+      {
+        sendPage: (frame, rows, written) => {
+          const kept = keep({ kind: 'page', frame, rows: this.#stored(frame) ?? rows.slice() })
+          written()
+          return kept
+        },
+        sendManifest: (frame) => keep({ kind: 'manifest', frame }),
+        sendAcknowledge: (lease) => this.#decode.acknowledged(lease),
+      },
+      floor,
+    )
     this.said.length = 0
   }
 
@@ -95,20 +113,29 @@ export class Rehearsal {
 
   /** Prefill's leg; its pages lie in `parcels` afterwards. */
   prefill(requestId: string, ticket = this.ticket(requestId), ids = this.ids): void {
-    const reserved = this.said.find((message) => message.kind === 'reserved')
-    const lease = reserved?.kind === 'reserved' ? reserved.lease : { id: 0, epoch: 0 }
+    const lease = this.#lease() ?? { id: 0, epoch: 0 }
     this.#prefill.message({ kind: 'prefill', requestId, attempt: 1, ticket, ids, lease })
   }
 
   deliver(parcels: readonly Parcel[] = this.parcels): void {
     for (const parcel of parcels) {
-      if (parcel.kind === 'page') this.#decode.page(parcel.frame, parcel.rows)
+      if (parcel.kind === 'page') this.#deliverPage(parcel.frame, parcel.rows)
       else this.#decode.manifest(parcel.frame)
     }
   }
 
   abort(requestId: string): void {
     this.#decode.message({ kind: 'abort', requestId, attempt: 1 })
+  }
+
+  /** Prefill hears which leases are closed, and gives its word on each. */
+  acknowledge(): void {
+    for (const message of this.#closed.splice(0)) this.#prefill.leaseClosed(message)
+  }
+
+  /** Decode's pages that nobody can be given. */
+  quarantined(): number {
+    return this.#decode.poolUse().quarantined
   }
 
   /** Ends decode's passes until it asks for no more; `result` may say something else than the plan. */
@@ -138,6 +165,38 @@ export class Rehearsal {
   violation(): string {
     const event = this.telemetry.findLast((one) => one.kind === 'transfer_violation')
     return event?.kind === 'transfer_violation' ? event.reason : 'silent'
+  }
+
+  #lease(): Lease | undefined {
+    const reserved = this.said.find((message) => message.kind === 'reserved')
+    return reserved?.kind === 'reserved' ? reserved.lease : undefined
+  }
+
+  /** Over `shared`, the page of decode's that this frame is about. */
+  #target(frame: PageFrame): number | undefined {
+    const page = this.#lease()?.target?.pages[frame.ordinal]
+    return page === undefined ? undefined : this.#options.decodePage + page
+  }
+
+  /** Over `shared`: the rows that stand in that page. */
+  #stored(frame: PageFrame): Uint8Array | undefined {
+    const { kernels } = this.#options
+    const page = this.#target(frame)
+    if (page === undefined) return undefined
+    const rows = new Uint8Array(kernels.rowBytes(frame.rows))
+    kernels.readRows(page, frame.layer, frame.rows, rows)
+    return rows
+  }
+
+  /** Over `shared` the bytes, as they are by now, stand in the page when word of them comes. */
+  #deliverPage(frame: PageFrame, rows: Uint8Array): void {
+    const page = this.#target(frame)
+    if (page === undefined) {
+      this.#decode.page(frame, rows)
+      return
+    }
+    this.#options.kernels.writeRows(page, frame.layer, frame.rows, rows)
+    this.#decode.page(frame)
   }
 
   #ports<Message extends DecodeToRouter | PrefillToRouter>(

@@ -56,6 +56,7 @@ export const transferDrills = (
       play((stage) => {
         stage.reserve(REQUEST)
         stage.abort(REQUEST)
+        stage.acknowledge()
         stage.reserve(REQUEST)
         return stage.ending()
       }),
@@ -89,6 +90,33 @@ export const transferDrills = (
     })
   }
 
+  /** A store is one-sided: what must hold is that its page is nobody else's until the writer has given its word. */
+  const fencedWriter = (): readonly DrillCase[] => [
+    drillCase('pages of an aborted request whose writer has said nothing', '2 in quarantine', () =>
+      play((stage) => {
+        stage.reserve(REQUEST)
+        stage.abort(REQUEST)
+        return `${stage.quarantined()} in quarantine`
+      }),
+    ),
+    drillCase('the same pages after its word', '0 in quarantine', () =>
+      play((stage) => {
+        stage.reserve(REQUEST)
+        stage.abort(REQUEST)
+        stage.acknowledge()
+        return `${stage.quarantined()} in quarantine`
+      }),
+    ),
+    drillCase('stores into pages that were taken back', '0 stored', () =>
+      play((stage) => {
+        stage.reserve(REQUEST)
+        stage.abort(REQUEST)
+        stage.prefill(REQUEST)
+        return `${stage.parcels.filter(({ kind }) => kind === 'page').length} stored`
+      }),
+    ),
+  ]
+
   const drills = [
     () => findingOf('ticket', [honest(), ...tickets(), reused()]),
     () =>
@@ -112,6 +140,7 @@ export const transferDrills = (
           stage.deliver()
           return `${stage.standing()} rows stand`
         }),
+        ...(options.worker.transport === 'shared' ? fencedWriter() : []),
       ]),
     () =>
       findingOf('frame_identity', [

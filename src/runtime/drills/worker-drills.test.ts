@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { type Fences, fullFences } from '../../cluster/index.ts'
 import { nodeDigests, nodeRandom } from '../../host/node/index.ts'
-import { createPool, openPool, type PoolKernels } from '../../kernels/index.ts'
+import {
+  createPool,
+  type NeighbourPool,
+  openNeighbour,
+  openPool,
+  type PoolKernels,
+  type PoolMemory,
+} from '../../kernels/index.ts'
 import { fencesWithout } from '../../lab/partial-fences.ts'
 import { detectors, detectorsOf } from './detectors.ts'
 import { withDrillPages } from './pages.ts'
@@ -11,15 +18,19 @@ const SHAPE = { pages: 4, pageSize: 4, layers: 2, heads: 2, kvHeads: 1, headDim:
 const OF_FORWARD_THREAD = ['page_tag', 'unfilled_row', 'guard_row', 'write_order', 'not_finite', 'batch_invariance']
 const OF_MAIN_THREAD = detectors.filter((detector) => !OF_FORWARD_THREAD.includes(detector))
 
-const kernelsWith = (fences: Fences): PoolKernels =>
-  openPool(createPool(withDrillPages(SHAPE), BigUint64Array.of(3n, 5n)), {
-    lane: 0,
-    checks: fences.kernel,
-    ropeTheta: 10_000,
-    ropeDims: 8,
-  })
+const newPool = (): PoolMemory => createPool(withDrillPages(SHAPE), BigUint64Array.of(3n, 5n))
+const kernelsWith = (fences: Fences, pool = newPool()): PoolKernels =>
+  openPool(pool, { lane: 0, checks: fences.kernel, ropeTheta: 10_000, ropeDims: 8 })
 
-const drill = (fences = fullFences(), kernels = kernelsWith(fences), integrity: 'full' | 'tags' = 'full') =>
+const drillShared = (fences: Fences, change: Partial<NeighbourPool> = {}, pool = newPool()) =>
+  drill(fences, kernelsWith(fences, pool), 'full', { ...openNeighbour(pool, pool), ...change })
+
+const drill = (
+  fences = fullFences(),
+  kernels = kernelsWith(fences),
+  integrity: 'full' | 'tags' = 'full',
+  itself?: NeighbourPool,
+) =>
   workerDrills({
     worker: {
       model: 'm',
@@ -30,8 +41,10 @@ const drill = (fences = fullFences(), kernels = kernelsWith(fences), integrity: 
       crypto: nodeDigests.keyed(new Uint8Array(32).fill(1)),
       scrub: 'tags',
       sweepEvery: 256,
+      transport: itself ? 'shared' : 'socket',
     },
     kernels,
+    ...(itself && { itself }),
     own: { role: 'prefill', model: 'm', weights: 'w', epoch: 7, shape: SHAPE },
     linkKey: new Uint8Array(32).fill(2),
     digests: nodeDigests,
@@ -73,8 +86,37 @@ describe('a detector that is switched off does not pass its drill', () => {
   })
 })
 
+describe('over a shared memory', () => {
+  test('every detector but that of the wire fires and is silent on the honest case, again and again', () => {
+    const pool = newPool()
+    for (let turn = 0; turn < 2; turn++) {
+      const findings = drillShared(fullFences(), {}, pool)
+      expect(findings.filter(({ armed }) => !armed)).toEqual([])
+      const expected = OF_MAIN_THREAD.filter((detector) => detector !== 'frame_mac')
+      expect(findings.map(({ detector }) => detector).sort()).toEqual(expected.sort())
+      expect(detectorsOf({ integrity: 'full', transport: 'shared' })).not.toContain('frame_mac')
+    }
+  })
+
+  test('a fence that lets pages go before the writer has given its word is not armed', () => {
+    expect(silentOnes(drillShared(fencesWithout('R6')))).toContain('closed_lease')
+  })
+
+  test('stores that go wrong, or go on after their page was taken back, are found', () => {
+    const nowhere = drillShared(fullFences(), { storeRows: () => undefined })
+    expect(silentOnes(nowhere)).toEqual(expect.arrayContaining(['ticket', 'closed_lease']))
+    const fences = fullFences()
+    const untagged: Fences = { ...fences, kernel: { ...fences.kernel, tags: false } }
+    expect(drillShared(untagged).find(({ detector }) => detector === 'closed_lease')).toMatchObject({
+      armed: false,
+      detail: expect.stringContaining('taken back'),
+    })
+  })
+})
+
 test('a seal that is always the same is not armed', () => {
-  const kernels = { ...kernelsWith(fullFences()), seal: () => new Uint8Array(16) }
+  const same = () => new Uint8Array(16)
+  const kernels = { ...kernelsWith(fullFences()), seal: same, sealRows: same }
   expect(drill(fullFences(), kernels).find(({ detector }) => detector === 'seal')).toMatchObject({
     armed: false,
     detail: 'one bit of a page is turned: expected R8 kv_integrity, saw running',
@@ -116,5 +158,5 @@ test('served without seals, the seal is not drilled', () => {
   const findings = drill(fullFences('tags'), kernelsWith(fullFences()), 'tags')
   expect(silentOnes(findings)).toEqual([])
   expect(findings.map(({ detector }) => detector)).not.toContain('seal')
-  expect(detectorsOf('tags')).not.toContain('seal')
+  expect(detectorsOf({ integrity: 'tags', transport: 'socket' })).not.toContain('seal')
 })

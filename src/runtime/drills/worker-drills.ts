@@ -1,6 +1,6 @@
 import type { WorkerOptions } from '../../cluster/index.ts'
 import type { DigestTools, Random } from '../../host/index.ts'
-import type { PoolKernels } from '../../kernels/index.ts'
+import type { NeighbourPool, PoolKernels } from '../../kernels/index.ts'
 import type { LinkParty } from '../transfer/index.ts'
 import type { DrillFinding } from './detectors.ts'
 import { drillGuardSweep } from './guard-drill.ts'
@@ -12,6 +12,8 @@ import { drillWire } from './wire-drills.ts'
 export interface WorkerDrillOptions {
   readonly worker: WorkerOptions
   readonly kernels: PoolKernels
+  /** Transport `shared`: stores from this worker's pool into itself. */
+  readonly itself?: NeighbourPool
   readonly own: LinkParty
   readonly linkKey: Uint8Array
   readonly digests: DigestTools
@@ -24,13 +26,20 @@ export interface WorkerDrillOptions {
  * call of a few milliseconds at most, so that a running worker can do something else in between.
  */
 export const workerDrills = (options: WorkerDrillOptions): readonly (() => DrillFinding)[] => {
-  const { worker, kernels, digests } = options
+  const { worker, kernels, itself, digests } = options
   const pages = drillPages(worker.shape)
-  const rehearsal = { worker, kernels, digests, prefillPage: pages.prefill, decodePage: pages.decode }
+  const rehearsal = {
+    worker,
+    kernels,
+    ...(itself && { itself }),
+    digests,
+    prefillPage: pages.prefill,
+    decodePage: pages.decode,
+  }
   return [
     ...transferDrills(rehearsal, options.integrity),
     ...ledgerDrills(worker.fences.pages),
     () => drillGuardSweep(kernels, pages.sweep),
-    () => drillWire(options),
+    ...(worker.transport === 'shared' ? [] : [() => drillWire(options)]),
   ]
 }

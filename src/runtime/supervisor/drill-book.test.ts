@@ -12,7 +12,7 @@ const telemetry = (event: TelemetryEvent): void => {
   if (event.kind === 'detector') told.push(`${event.role} ${event.detector} ${event.state}`)
 }
 const findings = (failing: Detector | null = null): DrillFinding[] =>
-  detectorsOf('full').map((detector) => ({
+  detectorsOf({ integrity: 'full', transport: 'socket' }).map((detector) => ({
     detector,
     armed: detector !== failing,
     detail: detector === failing ? 'saw nothing' : null,
@@ -23,7 +23,14 @@ const stateOf = (role: string, detector: string): string | undefined =>
 beforeEach(() => {
   now = 0
   told = []
-  book = new DrillBook({ model: 'm', integrity: 'full', everyMs: EVERY, now: () => now, telemetry })
+  book = new DrillBook({
+    model: 'm',
+    integrity: 'full',
+    transport: 'socket',
+    everyMs: EVERY,
+    now: () => now,
+    telemetry,
+  })
 })
 
 test('what was never drilled is unknown, and unknown is an objection', () => {
@@ -61,7 +68,9 @@ test('a drill older than twice the schedule is stale, which is seen and told onc
   now += 1
   expect([stateOf('prefill', 'seal'), stateOf('decode', 'seal')]).toEqual(['stale', 'armed'])
   book.review()
-  expect(told).toEqual(detectorsOf('full').map((detector) => `prefill ${detector} stale`))
+  expect(told).toEqual(
+    detectorsOf({ integrity: 'full', transport: 'socket' }).map((detector) => `prefill ${detector} stale`),
+  )
   expect(book.objection()).toBeNull()
   book.drilled('prefill', findings())
   expect(stateOf('prefill', 'seal')).toBe('armed')

@@ -1,6 +1,7 @@
 import type { DetectorState } from '../../cluster/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import { DETECTORS, type Detector, type DrillFinding, detectorsOf } from '../drills/index.ts'
+import type { EngineTransport } from '../transport.ts'
 import type { WorkerRole } from '../worker/ipc.ts'
 
 /** A drill that is older than so many intervals proves nothing any more. */
@@ -15,6 +16,7 @@ interface Entry {
 export interface DrillBookOptions {
   readonly model: string
   readonly integrity: 'full' | 'tags'
+  readonly transport: EngineTransport
   readonly everyMs: number
   readonly now: () => number
   readonly telemetry: (event: TelemetryEvent) => void
@@ -33,12 +35,7 @@ export class DrillBook {
   constructor(options: DrillBookOptions) {
     this.#options = options
     const unknown = (): Map<Detector, Entry> =>
-      new Map(
-        detectorsOf(options.integrity).map((detector) => [
-          detector,
-          { state: 'unknown', detail: null, drilledAt: null },
-        ]),
-      )
+      new Map(detectorsOf(options).map((detector) => [detector, { state: 'unknown', detail: null, drilledAt: null }]))
     this.#entries = { prefill: unknown(), decode: unknown() }
   }
 

@@ -14,8 +14,11 @@ import { type DrillResult, type ModelShape, poolShape } from '../../model/index.
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import { RuntimeError } from '../errors.ts'
 import type { LinkChannel } from '../transfer/index.ts'
-import type { WorkerRole } from '../worker/ipc.ts'
+import type { EngineTransport } from '../transport.ts'
+import type { SharedMemory, WorkerRole } from '../worker/ipc.ts'
+import { ownProcess } from './carrier.ts'
 import { ModelUnit } from './model-unit.ts'
+import { sharedProcess } from './shared-carrier.ts'
 
 /** A model to serve, as `inspectModel` found it, with its pools. */
 export interface EngineModel {
@@ -30,8 +33,8 @@ export interface EngineModel {
   readonly decodePool: number
   readonly pageSize: number
   readonly integrity?: 'full' | 'tags'
-  /** What its two workers speak over; default `socket`. */
-  readonly transport?: 'socket' | 'tcp'
+  /** How its two workers are joined; default `socket`. */
+  readonly transport?: EngineTransport
   readonly scrub?: 'tags' | 'zero' | 'poison'
   /** ONNX Runtime threads of each worker; default 1 and 1, which is two cores for one model. */
   readonly threads?: Partial<Record<WorkerRole, number>>
@@ -66,6 +69,11 @@ export interface Engine extends EnginePort {
   drills(model: string): Readonly<Record<WorkerRole, DrillResult | null>>
   /** Process ids of the workers now alive, for operators and tests. */
   pids(model: string): Readonly<Record<WorkerRole, number | null>>
+  /**
+   * Ends this worker's life at once, as if it hung, and lets the next one begin. Over `transport: shared` decode's end is its
+   * process's, and so prefill's too.
+   */
+  restart(model: string, role: WorkerRole): void
   /** Lets what runs end for `graceMs`, fails the rest, ends every worker; afterwards no process and no socket is left. */
   stop(graceMs: number): Promise<void>
 }
@@ -75,13 +83,16 @@ export interface Engine extends EnginePort {
  * as message) when one cannot serve; then nothing is left running.
  */
 export const startEngine = async (options: EngineOptions): Promise<Engine> => {
-  const onSockets = options.models.some(({ transport }) => transport !== 'tcp')
+  const onSockets = options.models.some(({ transport = 'socket' }) => transport === 'socket')
   const directory = onSockets ? mkdtempSync(join(shortTemporary(), 'bulkhead-')) : null
   let lives = Math.floor(nodeClock.wall()) * 1_000
-  const channelOf = (at: number, { transport }: EngineModel): LinkChannel =>
-    directory === null || transport === 'tcp'
+  const channelOf = (at: number, model: EngineModel): LinkChannel | SharedMemory => {
+    const { transport } = model
+    if (transport === 'shared') return { kind: 'shared', shapes: shapesOf(model) }
+    return directory === null || transport === 'tcp'
       ? { kind: 'tcp', key: channelKey(options.secrets) }
       : { kind: 'socket', path: join(directory, `${at}.s`) }
+  }
   const units = new Map(
     options.models.map((model, at) => [
       model.id,
@@ -113,6 +124,7 @@ export const startEngine = async (options: EngineOptions): Promise<Engine> => {
     submit: (request, sink) => unitOf(request.model).submit(request, sink),
     drills: (model) => unitOf(model).drills(),
     pids: (model) => unitOf(model).pids(),
+    restart: (model, role) => unitOf(model).restart(role),
     stop,
   }
 }
@@ -123,19 +135,21 @@ const shortTemporary = (): string => (tmpdir().length <= 70 ? tmpdir() : '/tmp')
 /** Made at each start: neither the secret's file nor an earlier run opens what is said in this one. */
 const channelKey = (secrets: Secrets): Uint8Array => nodeDigests.mac(secrets.derive('channel'), nodeRandom.bytes(32))
 
+const shapesOf = ({ shape, prefillPool, decodePool, pageSize }: EngineModel): SharedMemory['shapes'] => ({
+  prefill: poolShape(shape, prefillPool, pageSize),
+  decode: poolShape(shape, decodePool, pageSize),
+})
+
 const createUnit = (
   options: EngineOptions,
   model: EngineModel,
-  channel: LinkChannel,
+  channel: LinkChannel | SharedMemory,
   /** Where among the models this one's drills come, from 0 to 1. */
   offset: number,
   nextEpoch: () => number,
 ): ModelUnit => {
-  const tokens = { prefill: model.prefillPool, decode: model.decodePool }
-  const shapes = {
-    prefill: poolShape(model.shape, tokens.prefill, model.pageSize),
-    decode: poolShape(model.shape, tokens.decode, model.pageSize),
-  }
+  const shapes = shapesOf(model)
+  const module = (entry: string): URL => options.workerModule ?? new URL(`../${entry}.js`, import.meta.url)
   const keys = {
     ticket: options.secrets.derive('ticket'),
     link: options.secrets.derive('link'),
@@ -150,16 +164,17 @@ const createUnit = (
     ticket: nodeDigests.keyed(keys.ticket),
     clock: nodeClock,
     slot: {
-      module: options.workerModule ?? new URL('../worker-main.js', import.meta.url),
       clock: nodeClock,
       hungMs: options.hungMs ?? 5_000,
       passMs: options.passMs ?? 120_000,
       startMs: options.startMs ?? 300_000,
     },
+    carrier: channel.kind === 'shared' ? sharedProcess(module('shared-main')) : ownProcess(module('worker-main')),
     pages: { prefill: shapes.prefill.pages, decode: shapes.decode.pages },
     telemetry: options.telemetry,
     notes: (role, notes) => options.notes?.(model.id, role, notes),
     integrity: model.integrity ?? 'full',
+    transport: model.transport ?? 'socket',
     drills: { everyMs: options.drillEveryMs ?? 300_000, offset },
     init: (role) => ({
       role,

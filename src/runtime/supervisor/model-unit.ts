@@ -13,7 +13,9 @@ import type { Clock, KeyedDigest } from '../../host/index.ts'
 import type { DrillResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import { RuntimeError } from '../errors.ts'
+import type { EngineTransport } from '../transport.ts'
 import type { WorkerInit, WorkerRole } from '../worker/ipc.ts'
+import type { Carrier } from './carrier.ts'
 import { DrillBook } from './drill-book.ts'
 import { createDrillSchedule, type DrillSchedule } from './drill-schedule.ts'
 import { createRouterHost, type RouterHost } from './router-host.ts'
@@ -29,11 +31,14 @@ export interface UnitOptions {
   readonly ticket: KeyedDigest
   readonly clock: Clock
   readonly slot: SlotOptions
+  /** Where its workers run: each in a process of its own, or both in one. */
+  readonly carrier: Carrier
   readonly init: (role: WorkerRole) => Omit<WorkerInit, 'decodePort'>
   readonly pages: Readonly<Record<WorkerRole, number>>
   readonly telemetry: (event: TelemetryEvent) => void
   readonly notes: (role: WorkerRole, notes: readonly string[]) => void
   readonly integrity: 'full' | 'tags'
+  readonly transport: EngineTransport
   /** Each worker's detectors are drilled so often; the first time after `offset` (0 to 1) of it. */
   readonly drills: { readonly everyMs: number; readonly offset: number }
 }
@@ -74,8 +79,8 @@ export class ModelUnit {
     const options = { ...given, telemetry }
     const { model, digest, queuePlaces, queueTimeoutMs, ticketLifeMs, maxAttempts, clock } = options
     this.#options = options
-    const { integrity, drills } = options
-    this.#book = new DrillBook({ model, integrity, everyMs: drills.everyMs, now: clock.now, telemetry })
+    const { integrity, transport, drills } = options
+    this.#book = new DrillBook({ model, integrity, transport, everyMs: drills.everyMs, now: clock.now, telemetry })
     this.#schedule = createDrillSchedule(drills, (role) => {
       this.#book.review()
       this.#slots[role].drill()
@@ -140,6 +145,10 @@ export class ModelUnit {
     return { prefill: this.#slots.prefill.pid, decode: this.#slots.decode.pid }
   }
 
+  restart(role: WorkerRole): void {
+    this.#slots[role].kill('killed: on request')
+  }
+
   /** Takes nothing new, waits until nothing runs or the time is up, then ends both workers and waits for their ends. */
   async stop(graceMs: number): Promise<void> {
     this.#schedule.stop()
@@ -164,8 +173,8 @@ export class ModelUnit {
   }
 
   #slot(role: WorkerRole): WorkerSlot {
-    const { model, telemetry, slot, init, notes, pages } = this.#options
-    return new WorkerSlot(slot, () => ({ ...init(role), decodePort: this.#decodePort }), {
+    const { model, telemetry, slot, carrier, init, notes, pages } = this.#options
+    return new WorkerSlot(slot, carrier, () => ({ ...init(role), decodePort: this.#decodePort }), {
       message: (epoch, message) => {
         if (role === 'decode') {
           this.#router.dispatch({ kind: 'from_decode', epoch, message: message as DecodeToRouter })

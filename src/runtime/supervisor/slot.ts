@@ -1,10 +1,10 @@
-import { type ChildProcess, fork } from 'node:child_process'
 import type { DecodeToRouter, PoolUse, PrefillToRouter, RouterToDecode, RouterToPrefill } from '../../cluster/index.ts'
 import type { Clock } from '../../host/index.ts'
 import type { DrillResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 import type { DrillFinding } from '../drills/index.ts'
 import type { FromWorker, ToWorker, WorkerInit } from '../worker/ipc.ts'
+import type { Carrier, Life } from './carrier.ts'
 import { createRestartPolicy } from './restarts.ts'
 
 export interface SlotEvents {
@@ -24,8 +24,6 @@ export interface SlotEvents {
 }
 
 export interface SlotOptions {
-  /** Compiled entry of a worker process. */
-  readonly module: URL
   readonly clock: Clock
   /** A worker that answers no ping for so long, or whose pass runs longer, is killed. */
   readonly hungMs: number
@@ -37,26 +35,17 @@ export interface SlotOptions {
 /** The reason of an end that was asked for. */
 export const STOPPED = 'stopped'
 const PING_MS = 1_000
-// What a worker needs to find its libraries; whatever secret stands in the environment stays in the gateway.
-const ENVIRONMENT = [
-  'PATH',
-  'HOME',
-  'TMPDIR',
-  'TEMP',
-  'TMP',
-  'LANG',
-  'LD_LIBRARY_PATH',
-  'DYLD_LIBRARY_PATH',
-  'SystemRoot',
-]
+/** More than a worker takes to end by itself. */
+const STOP_MS = 3_000
 
-/** Keeps one worker alive: one process at a time, a new one as soon as the old one is known ended. */
+/** Keeps one worker alive: one life at a time, a new one as soon as the old one is known ended. */
 export class WorkerSlot {
   readonly #options: SlotOptions
+  readonly #carrier: Carrier
   readonly #init: () => WorkerInit
   readonly #events: SlotEvents
   readonly #restarts = createRestartPolicy()
-  #child: ChildProcess | null = null
+  #life: Life | null = null
   #epoch = 0
   #ready = false
   #reason = 'starting'
@@ -72,8 +61,9 @@ export class WorkerSlot {
   #ended: (() => void) | null = null
 
   /** `init` is asked anew for each life. */
-  constructor(options: SlotOptions, init: () => WorkerInit, events: SlotEvents) {
+  constructor(options: SlotOptions, carrier: Carrier, init: () => WorkerInit, events: SlotEvents) {
     this.#options = options
+    this.#carrier = carrier
     this.#init = init
     this.#events = events
   }
@@ -88,7 +78,7 @@ export class WorkerSlot {
   }
 
   get pid(): number | null {
-    return this.#child?.pid ?? null
+    return this.#life?.pid ?? null
   }
 
   start(): void {
@@ -100,24 +90,13 @@ export class WorkerSlot {
     this.#cause = null
     this.#startedAt = this.#options.clock.now()
     this.#heardAt = this.#startedAt
-    const child = fork(this.#options.module, [init.role, init.model], {
-      serialization: 'advanced',
-      // Standard output belongs to the command that serves; a worker has nothing to say there.
-      stdio: ['ignore', 2, 2, 'ipc'],
-      execArgv: [],
-      env: Object.fromEntries(ENVIRONMENT.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
+    const life: Life = this.#carrier.begin(init, {
+      message: (message) => {
+        if (this.#life === life) this.#hear(message)
+      },
+      ended: (how) => this.#over(life, how),
     })
-    this.#child = child
-    child.on('message', (message: FromWorker) => {
-      if (this.#child === child) this.#hear(message)
-    })
-    child.on('error', (error) => {
-      // Without a process there will be no exit; with one, the exit is what counts.
-      if (child.pid === undefined) this.#over(child, `cannot run: ${error.message}`)
-      else child.kill('SIGKILL')
-    })
-    child.on('exit', (code, signal) => this.#over(child, signal ? `killed by ${signal}` : `exited with ${code}`))
-    this.#tell({ kind: 'init', init })
+    this.#life = life
     this.#pings = setInterval(() => this.#ping(), PING_MS)
   }
 
@@ -138,31 +117,30 @@ export class WorkerSlot {
     this.#tell({ kind: 'drill', turn: this.#turn })
   }
 
-  #kill(reason: string): void {
+  /** Ends this life, whatever it is doing; the next one begins as after any end. */
+  kill(reason: string): void {
     this.#cause = reason
-    this.#child?.kill('SIGKILL')
+    this.#life?.kill(reason)
   }
 
-  /** Ends the process and waits until it is gone. */
+  /** Lets the worker end and waits until it is gone. */
   async stop(): Promise<void> {
     this.#stopped = true
     this.#cause = STOPPED
     if (this.#restart) clearTimeout(this.#restart)
-    const child = this.#child
-    if (!child) return
+    const life = this.#life
+    if (!life) return
     const gone = new Promise<void>((resolve) => {
       this.#ended = resolve
     })
-    if (child.connected) child.disconnect()
-    const timer = setTimeout(() => child.kill('SIGKILL'), 500)
+    life.stop()
+    const timer = setTimeout(() => life.kill(STOPPED), STOP_MS)
     await gone
     clearTimeout(timer)
   }
 
   #tell(message: ToWorker): void {
-    if (!this.#child?.connected) return
-    // A process that has just ended shows as an error here before its exit is seen; the exit is what counts.
-    this.#child.send(message, () => undefined)
+    this.#life?.send(message)
   }
 
   #hear(message: FromWorker): void {
@@ -188,7 +166,7 @@ export class WorkerSlot {
         this.#events.listening(message.port)
         return
       case 'pong':
-        if (message.passMs > this.#options.passMs) this.#kill('killed: a pass ran too long')
+        if (message.passMs > this.#options.passMs) this.kill('killed: a pass ran too long')
         return
       case 'refused':
         this.#cause = message.reason
@@ -210,13 +188,13 @@ export class WorkerSlot {
     this.#pingedAt = now
     const silentMs = now - this.#heardAt
     // Loading blocks a worker's threads; until it is up only the time of the whole start counts.
-    if (silentMs > (this.#ready ? this.#options.hungMs : this.#options.startMs)) this.#kill('killed: no answer')
+    if (silentMs > (this.#ready ? this.#options.hungMs : this.#options.startMs)) this.kill('killed: no answer')
     else this.#tell({ kind: 'ping', id: 0 })
   }
 
-  #over(child: ChildProcess, how: string): void {
-    if (this.#child !== child) return
-    this.#child = null
+  #over(ended: Life, how: string): void {
+    if (this.#life !== ended) return
+    this.#life = null
     if (this.#pings) clearInterval(this.#pings)
     const life = { wasReady: this.#ready, livedMs: this.#options.clock.now() - this.#startedAt }
     this.#ready = false

@@ -3,6 +3,7 @@ import type {
   DecodeEvent,
   Decoder,
   DecodeToRouter,
+  Lease,
   ManifestFrame,
   PageFrame,
   PlaceEffect,
@@ -18,9 +19,10 @@ export interface DecodeCore extends ForwardReports {
   message(message: RouterToDecode): void
   linkUp(sink: LeaseSink): void
   linkDown(): void
-  /** `rows` need to be good until this returns. */
-  page(frame: PageFrame, rows: Uint8Array): void
+  /** `rows` need to be good until this returns; absent where the writer has stored them in the page. */
+  page(frame: PageFrame, rows?: Uint8Array): void
   manifest(frame: ManifestFrame): void
+  acknowledged(lease: Lease): void
   poolUse(): PoolUse
 }
 
@@ -34,12 +36,17 @@ export const createDecodeCore = (
   let sink: LeaseSink | null = null
 
   const place = (effect: PlaceEffect, rows: Uint8Array | undefined): 'ok' | 'bad_seal' => {
-    if (rows) kernels.writeRows(effect.page, effect.layer, effect.rows, rows)
-    if (effect.lineageKey) {
-      const seal = kernels.seal(effect.page, effect.layer, effect.rows, effect.lineageKey)
+    const { page, layer, rows: count, lineageKey } = effect
+    const arrived = effect.stored ? undefined : rows
+    if (lineageKey) {
+      const seal = arrived
+        ? kernels.sealRows(layer, count, arrived, lineageKey)
+        : kernels.seal(page, layer, count, lineageKey)
       if (!ports.digests.equal(seal, effect.seal)) return 'bad_seal'
     }
-    kernels.markFilled(effect.page, effect.layer, effect.rows)
+    // Over a socket what does not verify never comes this far; what was stored from the other side stands there already.
+    if (arrived) kernels.writeRows(page, layer, count, arrived)
+    kernels.markFilled(page, layer, count)
     return 'ok'
   }
 
@@ -98,6 +105,7 @@ export const createDecodeCore = (
     },
     page: (frame, rows) => driver.dispatch({ kind: 'page_frame', frame, now: now() }, rows),
     manifest: (frame) => driver.dispatch({ kind: 'manifest', frame, now: now() }),
+    acknowledged: (lease) => driver.dispatch({ kind: 'acknowledged', lease, now: now() }),
     layerDone: () => undefined,
     forwardDone: (result, seconds) => driver.dispatch({ kind: 'forward_done', result, seconds, now: now() }),
     poolUse: () => machine.poolUse(),

@@ -1,18 +1,13 @@
-import { Worker } from 'node:worker_threads'
-import type { KernelChecks, PoolMemory } from '../../kernels/index.ts'
 import type { DrillResult, ForwardPlan } from '../../model/index.ts'
 import type { DrillFinding } from '../drills/index.ts'
 import { RuntimeError } from '../errors.ts'
-import type { ForwardInit, FromForward, ToForward } from '../forward-thread.ts'
+import type { FromForward, ToForward } from '../forward-thread.ts'
 import type { ForwardReports } from './ports.ts'
 
-export interface ForwardOptions {
-  readonly weights: string
-  readonly digest: string
-  readonly pool: PoolMemory
-  readonly checks: KernelChecks
-  readonly threads: number
-  readonly drillPage: number
+/** Either the thread itself or a port to it. */
+export interface ForwardChannel {
+  postMessage(message: ToForward): void
+  on(event: 'message', listener: (message: FromForward) => void): unknown
 }
 
 export interface ForwardThread {
@@ -23,34 +18,27 @@ export interface ForwardThread {
   /** Drills them again, after what waits already. */
   drillAgain(turn: number): Promise<readonly DrillFinding[]>
   run(plan: ForwardPlan): void
+  /** Lets the threads of others go first from now on. */
+  yield(): void
   /** Milliseconds the pass now running has been running; 0 if none is. */
   passMs(): number
 }
 
 /**
- * Starts the thread that computes and loads the model in it. Rejects with `model_unusable`, the model's own line as message.
- * `fatal` is called when the thread ends or fails later: what it did to the pool is then unknown, so the process must end.
+ * Resolves when the thread that computes has loaded the model. Rejects with `model_unusable`, the model's own line as message.
+ * That the thread ends is for its host to notice: what it did to the pool is then unknown.
  */
-export const startForwardThread = (
-  options: ForwardOptions,
+export const connectForward = (
+  thread: ForwardChannel,
   reports: () => ForwardReports,
   now: () => number,
-  fatal: (error: Error) => void,
 ): Promise<ForwardThread> =>
   new Promise((resolve, reject) => {
-    const workerData: ForwardInit = options
-    const thread = new Worker(new URL('../forward-thread.js', import.meta.url), { workerData })
-    let loaded = false
     let since: number | null = null
     const drills = new Map<number, (findings: readonly DrillFinding[]) => void>()
-    const tell = (message: ToForward): void => thread.postMessage(message)
-    const end = (error: Error): void => (loaded ? fatal(error) : reject(error))
-    thread.on('error', end)
-    thread.on('exit', (code) => end(new Error(`the forward thread ended with ${code}`)))
-    thread.on('message', (message: FromForward) => {
+    thread.on('message', (message) => {
       switch (message.kind) {
         case 'loaded':
-          loaded = true
           resolve({
             notes: message.notes,
             drill: message.drill,
@@ -58,12 +46,13 @@ export const startForwardThread = (
             drillAgain: (turn) =>
               new Promise((drilled) => {
                 drills.set(turn, drilled)
-                tell({ kind: 'drill', turn })
+                thread.postMessage({ kind: 'drill', turn })
               }),
             run: (plan) => {
               since = now()
-              tell({ kind: 'pass', plan })
+              thread.postMessage({ kind: 'pass', plan })
             },
+            yield: () => thread.postMessage({ kind: 'yield' }),
             passMs: () => (since === null ? 0 : now() - since),
           })
           return

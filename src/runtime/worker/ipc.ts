@@ -14,6 +14,12 @@ import type { LinkChannel } from '../transfer/index.ts'
 
 export type WorkerRole = 'prefill' | 'decode'
 
+/** Both workers are threads of one process, over one memory: its two pools, so that whichever comes first can make both. */
+export interface SharedMemory {
+  readonly kind: 'shared'
+  readonly shapes: Readonly<Record<WorkerRole, KernelShape>>
+}
+
 /** All a worker is told at the beginning of its life. Keys come this way and never by argument or environment. */
 export interface WorkerInit {
   readonly role: WorkerRole
@@ -34,7 +40,7 @@ export interface WorkerInit {
   readonly layerBudgetSeconds: number
   readonly maxBatch: number
   /** What prefill and decode speak over. */
-  readonly channel: LinkChannel
+  readonly channel: LinkChannel | SharedMemory
   /** Where decode listens, over TCP, as far as is known when this life begins. */
   readonly decodePort: number | null
   readonly keys: { readonly ticket: Uint8Array; readonly link: Uint8Array; readonly seal: Uint8Array }

@@ -1,10 +1,7 @@
 import type { SendAcknowledgeEffect, SendManifestEffect, SendPageEffect } from '../../cluster/index.ts'
 import type { PoolKernels } from '../../kernels/index.ts'
 import type { PageSink } from './ports.ts'
-
-export type SendFault = 'page_tag' | 'unfilled_row'
-
-const NO_SEAL = new Uint8Array(16)
+import { NO_SEAL, type SendFault, sourceFault } from './send-fault.ts'
 
 /**
  * Pages on their way out, in order. A page's rows are copied out of the pool and sealed when the channel has room, and not
@@ -58,8 +55,9 @@ export class Outbound {
     }
   }
 
-  #sendPage(sink: PageSink, { id, page, tag, frame, lineageKey }: SendPageEffect): void {
-    const fault = tag === null ? null : this.#faultOf(page, tag, frame.layer, frame.rows)
+  #sendPage(sink: PageSink, effect: SendPageEffect): void {
+    const { id, page, frame, lineageKey } = effect
+    const fault = sourceFault(this.#kernels, effect)
     if (fault !== null) {
       this.#sent(id, fault)
       return
@@ -70,12 +68,5 @@ export class Outbound {
     const seal = lineageKey ? this.#kernels.seal(page, frame.layer, frame.rows, lineageKey) : NO_SEAL
     this.#full = !sink.sendPage({ ...frame, seal }, rows, () => this.#spare.push(buffer))
     this.#sent(id)
-  }
-
-  /** R5: the seal made here would vouch for whatever stands in the page. */
-  #faultOf(page: number, tag: NonNullable<SendPageEffect['tag']>, layer: number, rows: number): SendFault | null {
-    const { owner, generation } = this.#kernels.tag(page)
-    if (owner !== tag.owner || generation !== tag.generation) return 'page_tag'
-    return this.#kernels.filled(page, layer) < rows ? 'unfilled_row' : null
   }
 }

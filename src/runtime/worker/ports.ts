@@ -1,6 +1,6 @@
 import type { DecodeToPrefill, Lease, ManifestFrame, PageFrame } from '../../cluster/index.ts'
 import type { DigestTools } from '../../host/index.ts'
-import type { PoolKernels } from '../../kernels/index.ts'
+import type { NeighbourPool, PoolKernels } from '../../kernels/index.ts'
 import type { ForwardPlan, ForwardResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
 
@@ -10,6 +10,10 @@ export interface WorkerPorts<Message> {
   readonly digests: DigestTools
   /** This thread's instance over the pool. */
   readonly kernels: PoolKernels
+  /** Transport `shared`, for prefill: decode's pool, into which it stores its pages. */
+  readonly neighbour?: NeighbourPool
+  /** Bytes that it stores in one turn of its thread; default 4 MiB, about a millisecond. */
+  readonly turnBytes?: number
   readonly poolPages: number
   readonly pageSize: number
   /** Begins a pass; its layers and its end come back through the worker's `layerDone` and `forwardDone`. */

@@ -13,11 +13,14 @@ import { Outbound } from './outbound.ts'
 import { createPoolEffects } from './pool-effects.ts'
 import type { ForwardReports, PageSink, WorkerPorts } from './ports.ts'
 import { createPublishedPages } from './published-pages.ts'
+import type { SendFault } from './send-fault.ts'
+import { Stores } from './stores.ts'
 
 export interface PrefillCore extends ForwardReports {
   start(): void
   message(message: RouterToPrefill): void
-  linkUp(sink: PageSink): void
+  /** `floor`: transport `shared` alone has one. */
+  linkUp(sink: PageSink, floor?: number): void
   linkDown(): void
   drained(): void
   leaseClosed(message: DecodeToPrefill): void
@@ -59,15 +62,17 @@ export const createPrefillCore = (machine: Prefiller, ports: WorkerPorts<Prefill
   const executeOnPool = createPoolEffects(kernels, ports.poolPages, now, dispatch, guards)
   const executeOnPublished = createPublishedPages(kernels, guards, digests, now, dispatch)
   const driver = createDriver<PrefillEvent, PrefillEffect>(machine, execute, ports.idle)
-  const outbound = new Outbound(kernels, ports.pageSize, (id, fault) =>
-    driver.dispatch({ kind: 'page_sent', id, ...(fault && { fault }), now: now() }),
-  )
+  const sent = (id: number, fault?: SendFault): void =>
+    driver.dispatch({ kind: 'page_sent', id, ...(fault && { fault }), now: now() })
+  const outbound = ports.neighbour
+    ? new Stores(kernels, ports.neighbour, sent, ports.turnBytes)
+    : new Outbound(kernels, ports.pageSize, sent)
   return {
     start: () => driver.dispatch({ kind: 'start', now: now() }),
     message: (message) => driver.dispatch({ kind: 'message', message, now: now() }),
-    linkUp: (sink) => {
+    linkUp: (sink, floor) => {
       outbound.up(sink)
-      driver.dispatch({ kind: 'link_up', now: now() })
+      driver.dispatch({ kind: 'link_up', ...(floor !== undefined && { floor }), now: now() })
     },
     linkDown: () => {
       outbound.down()

@@ -1,5 +1,6 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readlinkSync } from 'node:fs'
 import { setPriority } from 'node:os'
+import { basename } from 'node:path'
 
 /** A little behind whatever else wants the same core. */
 const PREFILL_NICENESS = 3
@@ -14,4 +15,10 @@ export const yieldToDecode = (): void => {
     return
   }
   for (const thread of readdirSync('/proc/self/task')) setPriority(Number(thread), PREFILL_NICENESS)
+}
+
+/** The same for one thread of a process in which decode has others; elsewhere than on Linux there is no such thing. */
+export const yieldThisThread = (): void => {
+  if (process.platform !== 'linux') return
+  setPriority(Number(basename(readlinkSync('/proc/thread-self'))), PREFILL_NICENESS)
 }

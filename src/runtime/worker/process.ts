@@ -9,12 +9,16 @@ import { nodeClock, nodeDigests, nodeRandom } from '../../host/node/index.ts'
 import { createPool } from '../../kernels/index.ts'
 import { withDrillPages } from '../drills/index.ts'
 import { removeStaleSocket } from '../transfer/index.ts'
+import { crashReport } from './crash.ts'
+import { type ForwardHost, startForward } from './forward-host.ts'
 import type { FromWorker, ToWorker, WorkerInit } from './ipc.ts'
-import { startWorker, type Worker } from './start.ts'
-
-const EXIT_CRASHED = 70
+import { EXIT_CRASHED, leaveProcess } from './leave.ts'
+import { yieldToDecode } from './priority.ts'
+import { socketLinks } from './socket-links.ts'
+import { linkParty, startWorker, type Worker } from './start.ts'
 
 let worker: Worker | null = null
+let forward: ForwardHost | null = null
 let init: WorkerInit | null = null
 let decodePort: number | null = null
 
@@ -22,25 +26,18 @@ const send = (message: FromWorker): void => {
   if (process.connected) process.send?.(message)
 }
 
+const leave = (code: number): void => void leaveProcess(code, forward ? [forward] : [], tidy)
+
 const crash = (error: unknown): void => {
-  const reason = error instanceof Error ? error.message : 'unknown'
-  // What is thrown need not be an error, nor anything at all.
-  const code = (error as { code?: unknown } | null | undefined)?.code
-  setTimeout(() => process.exit(EXIT_CRASHED), 200)
-  if (!process.connected) process.exit(EXIT_CRASHED)
-  const message: FromWorker = { kind: 'refused', code: typeof code === 'string' ? code : 'crashed', reason }
-  process.send?.(message, undefined, undefined, () => process.exit(EXIT_CRASHED))
+  send(crashReport(error))
+  leave(EXIT_CRASHED)
 }
 
-process.on('uncaughtException', crash)
-process.on('unhandledRejection', crash)
-// A terminal sends its interrupt to the whole group; when to end is the gateway's to say.
-process.on('SIGINT', () => undefined)
-// The gateway is gone or lets go: no worker outlives it.
-process.on('disconnect', () => process.exit(0))
-// The last one takes the socket's directory along, however it ends: a gateway that dies while a message is on its way is a
-// crash here and not a parting. A next life makes both anew.
-process.on('exit', () => {
+/**
+ * The last one takes the socket's directory along, however it ends: a gateway that dies while a message is on its way is a
+ * crash here and not a parting. A next life makes both anew.
+ */
+const tidy = (): void => {
   if (init?.role !== 'decode' || init.channel.kind !== 'socket') return
   try {
     removeStaleSocket(init.channel.path)
@@ -48,7 +45,14 @@ process.on('exit', () => {
   } catch {
     // Another model's socket still stands in it, or the gateway was first.
   }
-})
+}
+
+process.on('uncaughtException', crash)
+process.on('unhandledRejection', crash)
+// A terminal sends its interrupt to the whole group; when to end is the gateway's to say.
+process.on('SIGINT', () => undefined)
+// The gateway is gone or lets go: no worker outlives it.
+process.on('disconnect', () => leave(0))
 
 // It may have ended while this module was loading; no event tells of that any more.
 if (!process.connected) process.exit(0)
@@ -76,13 +80,32 @@ process.on('message', (message: ToWorker) => {
 })
 
 const begin = async (given: WorkerInit): Promise<void> => {
+  const { channel } = given
+  if (channel.kind === 'shared') throw new Error('a process of its own shares no memory')
   const key = new BigUint64Array(nodeRandom.bytes(16).buffer)
   const pool = createPool(withDrillPages(given.shape), key, given.keys.seal)
+  forward = startForward(given, pool)
+  // What it did to the pool is then unknown.
+  forward.thread.on('error', crash)
+  forward.ended.then(() => crash(new Error('the forward thread ended')))
+  const endpoint = {
+    own: linkParty(given),
+    linkKey: given.keys.link,
+    digests: nodeDigests,
+    random: nodeRandom,
+    channel,
+  }
   worker = await startWorker(given, {
     pool,
+    forward: forward.thread,
+    links: socketLinks(
+      endpoint,
+      () => decodePort,
+      (port) => send({ kind: 'listening', port }),
+    ),
     send,
     fatal: crash,
-    decodePort: () => decodePort,
+    yieldToDecode,
     clock: nodeClock,
     digests: nodeDigests,
     random: nodeRandom,

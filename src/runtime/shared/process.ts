@@ -1,0 +1,34 @@
+/** The process of a model whose workers share a memory: its main thread only passes messages on and watches threads end. */
+import { nodeRandom } from '../../host/node/index.ts'
+import { crashReport } from '../worker/crash.ts'
+import { EXIT_CRASHED, leaveProcess } from '../worker/leave.ts'
+import { SharedHost } from './host.ts'
+import type { FromHost, ToHost } from './messages.ts'
+
+const send = (message: FromHost): void => {
+  if (process.connected) process.send?.(message)
+}
+const die = (): void => void process.kill(process.pid, 'SIGKILL')
+
+const host = new SharedHost({
+  random: nodeRandom,
+  send,
+  leave: (code, forwards) => void leaveProcess(code, forwards),
+  die,
+})
+
+const leave = (code: number): void => void leaveProcess(code, host.forwards())
+
+const crash = (error: unknown): void => {
+  send({ kind: 'from', role: 'decode', message: crashReport(error) })
+  leave(EXIT_CRASHED)
+}
+process.on('uncaughtException', crash)
+process.on('unhandledRejection', crash)
+// A terminal sends its interrupt to the whole group; when to end is the gateway's to say.
+process.on('SIGINT', () => undefined)
+// The gateway is gone or lets go: nothing here outlives it.
+process.on('disconnect', () => leave(0))
+// It may have ended while this module was loading; no event tells of that any more.
+if (!process.connected) process.exit(0)
+process.on('message', (message: ToHost) => host.hear(message))
