@@ -26,8 +26,6 @@ export {
   isAsClaimed,
   type LeakReport,
   renderLeak,
-  type StageHost,
-  type StageModel,
   showLeak,
   type Theatre,
 } from './leak/index.ts'
@@ -43,3 +41,4 @@ export {
   shrink,
   unseen,
 } from './sim/index.ts'
+export type { StageHost, StageModel } from './two-tenants.ts'

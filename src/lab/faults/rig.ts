@@ -1,10 +1,10 @@
 import { type EnginePort, type PoolUse, type PrefixCacheOptions, privatePrefixes } from '../../cluster/index.ts'
-import { createGateway, type GatewayHandler } from '../../gateway/index.ts'
-import type { Offload } from '../../host/index.ts'
+import type { GatewayHandler } from '../../gateway/index.ts'
 import type { ForwardPass, ForwardPlan } from '../../model/index.ts'
 import { startLocalEngine } from '../../runtime/index.ts'
 import type { Role, TelemetryEvent } from '../../telemetry/index.ts'
 import type { FenceRule } from '../partial-fences.ts'
+import { MODEL_ID, postCompletion, twoTenantGateway } from '../two-tenants.ts'
 import type { Workshop } from './bench.ts'
 import { PAGE_SIZE, type Part, type Tenant } from './cast.ts'
 import type { Guards, Rule } from './rules.ts'
@@ -71,12 +71,10 @@ export interface Rig extends Wire {
   close(): Promise<void>
 }
 
-const MODEL_ID = 'recall'
 const ANSWER_TOKENS = 8
 const PATIENCE_TURNS = 5_000
 const QUIET_TURNS = 10
 const DEFAULT_SIZES: Sizes = { window: 128, prefill: 256, decode: 256 }
-const keyOf = (tenant: Tenant): string => `key-of-${tenant}`
 
 export async function openRig(workshop: Workshop, options: RigOptions): Promise<Rig> {
   const events: TelemetryEvent[] = []
@@ -174,53 +172,14 @@ function gatewayOf(
   telemetry: (event: TelemetryEvent) => void,
   guards: Guards,
 ): GatewayHandler {
-  const encode = (text: string): Uint8Array => new TextEncoder().encode(text)
-  return createGateway({
-    models: [
-      {
-        id: MODEL_ID,
-        created: Math.floor(host.clock.wall() / 1000),
-        limits: {
-          advertisedWindow: sizes.window,
-          prefillPool: sizes.prefill,
-          decodePool: sizes.decode,
-          pageSize: PAGE_SIZE,
-        },
-        defaultMaxTokens: sizes.window,
-        prompt: { ...model.prompt, id: MODEL_ID, encodeLimit: sizes.window },
-        tokenizer: model.tokenizer,
-        pageBytes: model.kvBytesPerToken * PAGE_SIZE,
-        integrity: 'full',
-      },
-    ],
-    tenants: (['A', 'B'] as const).map((id) => ({ id, keys: [host.sha256(encode(keyOf(id)))], limits: null })),
-    adminKeys: [],
-    engine,
-    clock: host.clock,
-    random: host.random,
-    sha256: host.sha256,
-    offload: noOffload,
-    telemetry,
-    metrics: () => [],
-    page: [],
-    feed: { subscribe: () => () => undefined },
-    securityTxt: null,
-    ...(guards.has('R12') ? {} : { endingRule: () => true }),
-  })
+  const endings = guards.has('R12') ? {} : { endingRule: () => true }
+  return twoTenantGateway({ model, host, sizes, engine, telemetry, pageSize: PAGE_SIZE, ...endings })
 }
-
-/** The prompts are a few hundred bytes; a body that would need another thread is a mistake here. */
-const noOffload: Offload = { call: async (task) => Promise.reject(new Error(`no thread for ${task}`)) }
 
 async function ask(handler: GatewayHandler, part: Part, asked: AskOptions, signal: AbortSignal): Promise<Reply> {
   const { maxTokens = ANSWER_TOKENS, n = 1 } = asked
-  const request = new Request('http://127.0.0.1/v1/completions', {
-    method: 'POST',
-    headers: { authorization: `Bearer ${keyOf(part.tenant)}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: MODEL_ID, prompt: part.prompt, max_tokens: maxTokens, temperature: 0, n }),
-    signal,
-  })
-  const response = await handler(request, { remoteAddress: '127.0.0.1' })
+  const { tenant, prompt } = part
+  const response = await postCompletion(handler, tenant, { prompt, max_tokens: maxTokens, n }, signal)
   const body = (await response.json().catch(() => ({}))) as {
     readonly choices?: readonly { readonly text: string; readonly finish_reason: string }[]
     readonly error?: { readonly code: string }

@@ -1,6 +1,7 @@
+import type { StageHost, StageModel } from '../two-tenants.ts'
 import { type LeakReport, play, SINGLE_RULES } from './acts.ts'
 import { castTenants } from './scenario.ts'
-import { openStage, type StageHost, type StageKind, type StageModel } from './stage.ts'
+import { openStage, type StageKind } from './stage.ts'
 
 /** Plays the fault on the unguarded engine, on Bulkhead, and on the unguarded engine with one rule at a time. */
 export async function showLeak(model: StageModel, host: StageHost): Promise<LeakReport> {

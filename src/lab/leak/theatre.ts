@@ -1,9 +1,10 @@
 import type { FeedPane, FeedSnapshot, FeedStep } from '../../dashboard/index.ts'
 import type { FeedSource } from '../../gateway/index.ts'
 import type { Timers } from '../../host/index.ts'
+import type { StageHost, StageModel } from '../two-tenants.ts'
 import { type Act, play } from './acts.ts'
 import { type Cast, castTenants } from './scenario.ts'
-import { openStage, type Pools, type StageHost, type StageKind, type StageModel } from './stage.ts'
+import { openStage, type Pools, type StageKind } from './stage.ts'
 
 export interface TheatreOptions {
   readonly model: StageModel
