@@ -7,8 +7,8 @@ import { connectLink, type Endpoint, type Listener, listenForLink } from './endp
 import { LinkProtocol } from './protocol.ts'
 import { selfSigned } from './testing/certificate.ts'
 import { type Told, told, until } from './testing/ends.ts'
-import { createRandom } from './testing/fuzz.ts'
 import { listener, optionsOf, page, rowsOf } from './testing/pair.ts'
+import { createRandom } from './testing/random.ts'
 
 const KEY = new Uint8Array(32).fill(5)
 const WRONG = new Uint8Array(32).fill(6)

@@ -1,126 +1,145 @@
+import type { ManifestFrame, PageFrame } from '../../../cluster/index.ts'
 import type { LinkViolation } from '../protocol.ts'
-import { joined, manifest, page, ROW_BYTES, rowsOf } from './pair.ts'
-
-/** mulberry32 (T. Ettinger, public domain): a seed names a run. */
-export const createRandom = (seed: number): ((below: number) => number) => {
-  let state = seed >>> 0
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below
-  }
-}
+import { DecodeEnd } from './decode-end.ts'
+import { type Draw, type Lie, lies, type Said, type Strike, strike, strikes, tell } from './hostility.ts'
+import { joined, optionsOf } from './pair.ts'
+import { createRandom } from './random.ts'
 
 export interface FuzzReport {
-  readonly frames: number
-  readonly delivered: number
+  /** Frames that were hostile and came to be judged, by kind. */
+  readonly hostile: ReadonlyMap<Strike | Lie, number>
+  readonly total: number
+  readonly sessions: number
+  /** Honest pages that were placed meanwhile. */
+  readonly placed: number
+  /** Why sessions ended; `none`: what was changed was a page's rows, or a frame that never became whole. */
   readonly violations: ReadonlyMap<LinkViolation | 'none', number>
-  /** What went wrong, with the seed that shows it; empty is the only good answer. */
+  /** Why the machine did not take what the protocol let through. */
+  readonly refusals: ReadonlyMap<string, number>
+  /** What went wrong, with the session that shows it; empty is the only good answer. */
   readonly failures: readonly string[]
 }
 
-const FRAMES = 6
+/** Frames of earlier sessions that are kept for replay. */
+const KEPT = 64
 
 /**
- * Feeds a decode side, hand-shaken as it should be, with streams of six frames that were changed in one to three places
- * (bits flipped, bytes cut out or put in, frames dropped, repeated, swapped, or noise) and cut into chunks at random.
- * Whatever was delivered must be a prefix of what was sent, header for header; only a page's rows may differ, which its
- * seal is there to find. Nothing may throw.
+ * Session after session of a prefill with the right keys, whose frames go through the real protocol to a real decode worker with
+ * a real pool. Among what is honest stand lies of a peer that holds the keys; and on the way somebody without them strikes once:
+ * bits are turned, bytes cut out or put in, frames swapped, repeated, left out, forged, or noise is put between; then all is cut
+ * into chunks at random. What the protocol tells must be what was sent, in its order; what decode places must be what was
+ * honestly sent for that very page (see `DecodeEnd`). Nothing may throw.
  */
 export const fuzzTransfer = (options: { readonly frames: number; readonly seed: number }): FuzzReport => {
+  const hostile = new Map<Strike | Lie, number>([...strikes, ...lies].map((kind) => [kind, 0]))
   const violations = new Map<LinkViolation | 'none', number>()
-  const failures: string[] = []
-  let delivered = 0
-  let fed = 0
-  for (let run = 0; fed < options.frames; run += 1) {
-    const random = createRandom(options.seed + run)
-    const { from, to } = joined()
-    const sent = Array.from({ length: FRAMES }, (_, at) => {
-      const last = at === FRAMES - 1
-      if (last) from.protocol.sendManifest(manifest())
-      else from.protocol.sendPage(page(at, { rows: 1 + (at % 4) }), rowsOf(1 + (at % 4), at + 1))
-      return from.take()
-    })
-    fed += FRAMES
+  const refusals = new Map<string, number>()
+  const decode = new DecodeEnd()
+  const failures = decode.failures
+  const earlier: Buffer[] = []
+  let [total, sessions] = [0, 0]
+  for (; total < options.frames && failures.length < 10; sessions += 1) {
+    const draw = createRandom(options.seed + sessions)
     try {
-      const violation = feed(mutate(sent, random), to.protocol, random)
-      violations.set(violation ?? 'none', (violations.get(violation ?? 'none') ?? 0) + 1)
+      const outcome = runSession(decode, `${options.seed + sessions}`, draw, earlier)
+      for (const kind of outcome.judged) hostile.set(kind, hostile.get(kind)! + 1)
+      total += outcome.judged.length
+      count(violations, outcome.violation ?? 'none')
+      for (const reason of decode.refusals) count(refusals, reason)
     } catch (error) {
-      failures.push(`seed ${options.seed + run}: threw ${(error as Error).message}`)
+      failures.push(`${options.seed + sessions}: threw ${(error as Error).stack}`)
     }
-    to.heard.pages.forEach(({ frame, rows }, at) => {
-      const expected = page(at, { rows: 1 + (at % 4) })
-      const same =
-        JSON.stringify({ ...frame, seal: [...frame.seal] }) ===
-        JSON.stringify({ ...expected, seal: [...expected.seal] })
-      if (!same || rows.length !== frame.rows * ROW_BYTES)
-        failures.push(`seed ${options.seed + run}: page ${at} is not the one sent`)
-    })
-    const manifests = to.heard.manifests.length
-    if (manifests > 1 || (manifests === 1 && to.heard.pages.length !== FRAMES - 1)) {
-      failures.push(`seed ${options.seed + run}: a manifest came out of turn`)
-    }
-    delivered += to.heard.pages.length + manifests
   }
-  return { frames: fed, delivered, violations, failures }
+  if (!decode.victimGoesOn()) failures.push('the victim does not go on')
+  return { hostile, total, sessions, placed: decode.placed, violations, refusals, failures }
+}
+
+const count = <K>(map: Map<K, number>, key: K): void => {
+  map.set(key, (map.get(key) ?? 0) + 1)
+}
+
+interface Outcome {
+  readonly violation: LinkViolation | null
+  readonly judged: readonly (Strike | Lie)[]
+}
+
+const runSession = (decode: DecodeEnd, name: string, draw: Draw, earlier: Buffer[]): Outcome => {
+  const nonce = (salt: number): Uint8Array =>
+    new Uint8Array(32).map((_, at) => name.charCodeAt(at % name.length) + salt)
+  const script: { readonly said: Said; readonly lie: Lie | null }[] = []
+  let told = 0
+  const next = (frame: PageFrame | ManifestFrame): void => {
+    const { said } = script[told] ?? { said: null }
+    if (said === null || !sameFrame(said, frame)) decode.failures.push(`${name}: frame ${told} is not the one sent`)
+    told += 1
+  }
+  const { from, to } = joined(optionsOf('prefill', { nonce: nonce(1) }), optionsOf('decode', { nonce: nonce(2) }), {
+    page: (frame, rows) => {
+      next(frame)
+      decode.events.page!(frame, rows)
+    },
+    manifest: (frame) => {
+      next(frame)
+      decode.events.manifest!(frame)
+    },
+  })
+  const delivery = decode.begin(name, () => to.protocol.stop())
+  const frames: Buffer[] = []
+  const lie = (sent: number): void => {
+    // Most lies end nothing; of those that do there are fewer, or little would come after them.
+    const kind = lies[draw(5) === 0 ? draw(lies.length) : draw(3)]!
+    script.push({ said: tell(kind, from.protocol, delivery, decode.victim, sent, draw), lie: kind })
+    frames.push(from.take())
+  }
+  delivery.pages.forEach(({ frame, rows }, sent) => {
+    while (draw(4) === 0) lie(sent)
+    from.protocol.sendPage(frame, rows)
+    script.push({ said: frame, lie: null })
+    frames.push(from.take())
+  })
+  while (draw(3) === 0) lie(delivery.pages.length)
+  from.protocol.sendManifest(delivery.manifest)
+  script.push({ said: delivery.manifest, lie: null })
+  frames.push(from.take())
+  const kept = frames[draw(frames.length)]!
+  const at = draw(frames.length - 1)
+  const kind = draw(12) === 0 || earlier.length === 0 ? null : strikes[draw(strikes.length)]!
+  if (kind !== null) strike(kind, frames, at, draw, earlier)
+  if (earlier.length < KEPT) earlier.push(kept)
+  else earlier[draw(KEPT)] = kept
+  const violation = feed(Buffer.concat(frames), to.protocol, draw)
+  // The frame after the last one told is the one that ended the session, if something did.
+  const reached = told + (told < script.length ? 1 : 0)
+  const judged: (Strike | Lie)[] = script.slice(0, reached).flatMap((one) => one.lie ?? [])
+  if (kind !== null && at < reached) judged.push(kind)
+  decode.end()
+  return { violation, judged }
+}
+
+const sameFrame = (sent: PageFrame | ManifestFrame, heard: PageFrame | ManifestFrame): boolean => {
+  if (sent.requestId !== heard.requestId || sent.attempt !== heard.attempt) return false
+  if (sent.lease.id !== heard.lease.id || sent.lease.epoch !== heard.lease.epoch || sent.rows !== heard.rows)
+    return false
+  if (sent.kind === 'page' && heard.kind === 'page') {
+    return sent.layer === heard.layer && sent.ordinal === heard.ordinal && Buffer.compare(sent.seal, heard.seal) === 0
+  }
+  if (sent.kind !== 'manifest' || heard.kind !== 'manifest') return false
+  return sent.pages === heard.pages && sent.layers === heard.layers && sent.tokenDigest === heard.tokenDigest
 }
 
 const feed = (
   stream: Buffer,
   protocol: { receive(chunk: Buffer): LinkViolation | null },
-  random: (below: number) => number,
+  draw: Draw,
 ): LinkViolation | null => {
   let violation: LinkViolation | null = null
+  const longest = draw(4) === 0 ? 8 : 700
   for (let at = 0; at < stream.length; ) {
-    const size = 1 + random(random(4) === 0 ? 8 : 700)
+    const size = 1 + draw(longest)
     violation = protocol.receive(Buffer.from(stream.subarray(at, at + size)))
     at += size
+    // A connection that violates is over; one chunk more shows that it stays so.
+    if (violation !== null) return protocol.receive(stream.subarray(at, at + size))
   }
   return violation
-}
-
-const mutate = (frames: readonly Buffer[], random: (below: number) => number): Buffer => {
-  const parts = [...frames]
-  if (random(3) === 0) rearrange(parts, random)
-  let stream: Buffer = Buffer.concat(parts)
-  for (let times = random(3); times >= 0; times -= 1) stream = change(stream, random)
-  return stream
-}
-
-const rearrange = (parts: Buffer[], random: (below: number) => number): void => {
-  const a = random(parts.length)
-  const b = random(parts.length)
-  const kept = parts[a]!
-  if (random(3) === 0) parts.splice(a, 1)
-  else if (random(2) === 0) parts.splice(b, 0, kept)
-  else {
-    parts[a] = parts[b]!
-    parts[b] = kept
-  }
-}
-
-const change = (stream: Buffer, random: (below: number) => number): Buffer => {
-  const at = random(stream.length + 1)
-  const noise = Buffer.from(Array.from({ length: 1 + random(40) }, () => random(256)))
-  switch (random(6)) {
-    case 0:
-      return stream.subarray(0, at)
-    case 1:
-      return Buffer.concat([stream.subarray(0, at), noise, stream.subarray(at)])
-    case 2:
-      return Buffer.concat([stream.subarray(0, at), stream.subarray(at + noise.length)])
-    case 3: {
-      const copy = Buffer.from(stream)
-      copy.set(noise.subarray(0, Math.max(0, copy.length - at)), at)
-      return copy
-    }
-    case 4:
-      return random(8) === 0 ? noise : stream
-    default: {
-      const copy = Buffer.from(stream)
-      if (at < copy.length) copy[at] = copy[at]! ^ (1 << random(8))
-      return copy
-    }
-  }
 }

@@ -47,21 +47,25 @@ export const listener = (): Heard => {
   return heard
 }
 
-/** One side with what it wrote and heard. */
-export const side = (options: LinkOptions) => {
+/** One side with what it wrote and heard; `instead` hears in its place. */
+export const side = (options: LinkOptions, instead: Partial<LinkEvents> = {}) => {
   const heard = listener()
   const wrote: Buffer[] = []
-  const protocol = new LinkProtocol(options, heard.events, (bytes) => {
+  const protocol = new LinkProtocol(options, { ...heard.events, ...instead }, (bytes) => {
     wrote.push(Buffer.from(bytes))
     return true
   })
   return { protocol, heard, take: (): Buffer => Buffer.concat(wrote.splice(0)) }
 }
 
-/** Two sides with the handshake done. */
-export const joined = (prefill = optionsOf('prefill'), decode = optionsOf('decode')) => {
+/** Two sides with the handshake done; `instead` hears in decode's place. */
+export const joined = (
+  prefill = optionsOf('prefill'),
+  decode = optionsOf('decode'),
+  instead: Partial<LinkEvents> = {},
+) => {
   const from = side(prefill)
-  const to = side(decode)
+  const to = side(decode, instead)
   from.protocol.start()
   to.protocol.receive(from.take())
   from.protocol.receive(to.take())
