@@ -193,7 +193,7 @@ describe('frames', () => {
   })
 })
 
-// FUZZ_FRAMES=1000000 FUZZ_SEED=7 for a long run.
+// FUZZ_FRAMES=1000000 FUZZ_SEED=7 npm test -- src/runtime/transfer: a long run, which prints its counts.
 const frames = Number(process.env.FUZZ_FRAMES ?? 25_000)
 const seed = Number(process.env.FUZZ_SEED ?? 1)
 
