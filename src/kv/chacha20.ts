@@ -2,7 +2,7 @@
  * One block of ChaCha20's keystream (RFC 8439, section 2.3) as 16 words; key and nonce are words too, read little-endian. The
  * state stands in variables and the rounds are written out: in an array a block takes three times as long.
  */
-export const chachaBlock = (key: Int32Array, counter: number, nonce: readonly number[], out: Int32Array): void => {
+export const chachaBlock = (key: Int32Array, counter: number, nonce: ArrayLike<number>, out: Int32Array): void => {
   for (let i = 0; i < 16; i++)
     out[i] = i < 4 ? CONSTANTS[i]! : i < 12 ? key[i - 4]! : i === 12 ? counter : nonce[i - 13]!
   let a0 = out[0]!

@@ -1,9 +1,15 @@
-import { createHash } from 'node:crypto'
+import { createCipheriv, createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { contractLayout, type Lineage, layoutOrdinals, lineageKey, prefixDigests, sequencePages } from './index.ts'
 
 const sha256 = (data: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(data).digest())
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+const word = (value: number): Buffer => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(value)
+  return bytes
+}
 
 describe('lineageKey', () => {
   const base: Lineage = { namespace: 'r1/0', tokenDigest: new Uint8Array(32), layer: 1, ordinal: 2, rows: 3 }
@@ -21,24 +27,31 @@ describe('lineageKey', () => {
     expect(new Set(others.map((lineage) => hex(lineageKey(lineage, sha256)))).size).toBe(others.length)
   })
 
-  it('is derived once for the layers of a page, and remembered with its digest and for its lineage alone', () => {
+  it('is what its definition says', () => {
+    const tokenDigest = Uint8Array.from({ length: 32 }, (_, i) => i * 11)
+    const domain = 'bulkhead/lineage-namespace/1'
+    const named = Buffer.concat([word(domain.length), Buffer.from(domain), word(4), Buffer.from('r1/0'), word(0)])
+    const key = sha256(named).map((byte, i) => byte ^ tokenDigest[i]!)
+    const counterAndNonce = Buffer.concat([1, 2, 3, 0].map(word))
+    const block = createCipheriv('chacha20', key, counterAndNonce).update(new Uint8Array(32))
+    expect(hex(lineageKey({ ...base, tokenDigest }, sha256))).toBe(hex(block))
+  })
+
+  it('needs one digest for all pages of a request in turn, and gives the same after another has come between', () => {
     let calls = 0
     const counted = (data: Uint8Array): Uint8Array => {
       calls += 1
       return sha256(data)
     }
-    const tokenDigest = new Uint8Array(32)
-    const keys = [0, 1, 2, 3].map((layer) => hex(lineageKey({ ...base, tokenDigest, layer }, counted)))
-    expect([calls, new Set(keys).size]).toEqual([1, 4])
-    const other = hex(lineageKey({ ...base, tokenDigest, layer: 0, namespace: 'r2/0' }, counted))
-    expect([calls, keys.includes(other)]).toEqual([2, false])
-    expect(hex(lineageKey({ ...base, tokenDigest: tokenDigest.slice(), layer: 3 }, counted))).toBe(keys[3])
+    const of = (namespace: string, ordinal: number): string => hex(lineageKey({ ...base, namespace, ordinal }, counted))
+    const first = [0, 1, 2].map((ordinal) => of('r1/0', ordinal))
+    expect([calls, new Set(first).size]).toEqual([1, 3])
+    expect(first).not.toContain(of('r2/0', 0))
+    expect([of('r1/0', 0), calls]).toEqual([first[0], 3])
   })
 
-  it('does not let a field run into its neighbour', () => {
-    const left = { ...base, namespace: 'ab', tokenDigest: new TextEncoder().encode('c') }
-    const right = { ...base, namespace: 'a', tokenDigest: new TextEncoder().encode('bc') }
-    expect(hex(lineageKey(left, sha256))).not.toBe(hex(lineageKey(right, sha256)))
+  it('refuses what is no digest', () => {
+    expect(() => lineageKey({ ...base, tokenDigest: new Uint8Array(31) }, sha256)).toThrow('32 bytes')
   })
 })
 

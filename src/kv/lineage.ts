@@ -1,5 +1,5 @@
+import { chachaBlock } from './chacha20.ts'
 import { encode } from './encode.ts'
-import { LayerKeys } from './layer-keys.ts'
 
 /** Where a page's bytes come from; a seal verifies under this lineage and no other (R8). */
 export interface Lineage {
@@ -16,34 +16,55 @@ export interface Lineage {
 export type Sha256 = (data: Uint8Array) => Uint8Array
 
 const utf8 = new TextEncoder()
-const KEY_DOMAIN = utf8.encode('bulkhead/lineage-key/2')
+const NAMESPACE_DOMAIN = utf8.encode('bulkhead/lineage-namespace/1')
 const PREFIX_DOMAIN = utf8.encode('bulkhead/prefix-digest/1')
 
 /**
- * 32-byte key of a page's seal in one layer. The input is domain-separated, typed and length-prefixed: no two lineages share
- * an encoding. The page's own key is derived once and stretched over the layers; it is remembered for as long as the caller
- * keeps `tokenDigest`, which must not change.
+ * 32-byte key of a page's seal in one layer: the first half of a block of ChaCha20 (RFC 8439) with the layer for a counter and
+ * (ordinal, rows, 0) for a nonce, under the namespace's SHA-256 xor the token digest. Both of these are digests, each of a
+ * domain of its own, so two pairs of them have one sum with probability 2^-256; layer, ordinal and rows (each below 2^32) have
+ * words of their own, and ChaCha20 is a pseudo-random function of them. There is a key for every page frame on both sides, and
+ * one more SHA-256 for each would cost ten times as much.
  */
 export const lineageKey = ({ namespace, tokenDigest, layer, ordinal, rows }: Lineage, sha256: Sha256): Uint8Array => {
-  let page = pages.get(tokenDigest)
-  if (page?.namespace !== namespace || page.ordinal !== ordinal || page.rows !== rows || page.sha256 !== sha256) {
-    const key = sha256(encode([KEY_DOMAIN, namespace, tokenDigest], [ordinal, rows]))
-    page = { namespace, ordinal, rows, sha256, keys: new LayerKeys(key) }
-    pages.set(tokenDigest, page)
-  }
-  return page.keys.of(layer)
+  if (tokenDigest.length !== 32) throw new RangeError('a token digest is 32 bytes')
+  const mask = namespaceDigest(namespace, sha256)
+  for (let i = 0; i < 8; i++) key[i] = wordAt(mask, i) ^ wordAt(tokenDigest, i)
+  nonce[0] = ordinal
+  nonce[1] = rows
+  chachaBlock(key, layer, nonce, block)
+  return firstHalf(block)
 }
 
-const pages = new WeakMap<
-  Uint8Array,
-  {
-    readonly namespace: string
-    readonly ordinal: number
-    readonly rows: number
-    readonly sha256: Sha256
-    readonly keys: LayerKeys
+const key = new Int32Array(8)
+const nonce = new Int32Array(3)
+const block = new Int32Array(16)
+
+const wordAt = (bytes: Uint8Array, i: number): number =>
+  bytes[4 * i]! | (bytes[4 * i + 1]! << 8) | (bytes[4 * i + 2]! << 16) | (bytes[4 * i + 3]! << 24)
+
+/** Not by way of `buffer`: asking for that moves a small array's bytes off the heap. */
+const firstHalf = (words: Int32Array): Uint8Array => {
+  const bytes = new Uint8Array(32)
+  for (let i = 0; i < 8; i++) {
+    const word = words[i]!
+    bytes[4 * i] = word
+    bytes[4 * i + 1] = word >>> 8
+    bytes[4 * i + 2] = word >>> 16
+    bytes[4 * i + 3] = word >>> 24
   }
->()
+  return bytes
+}
+
+/** Of the last namespace asked for: a request's pages come and go one after the other. */
+let last: { readonly namespace: string; readonly sha256: Sha256; readonly digest: Uint8Array } | null = null
+
+const namespaceDigest = (namespace: string, sha256: Sha256): Uint8Array => {
+  if (last?.namespace !== namespace || last.sha256 !== sha256) {
+    last = { namespace, sha256, digest: sha256(encode([NAMESPACE_DOMAIN, namespace], [])) }
+  }
+  return last.digest
+}
 
 /**
  * One digest per page over all ids up to its last row, as a chain: digest i covers digest i - 1 and the ids of page i, so a

@@ -1,6 +1,6 @@
 import type { DigestTools } from '../../host/index.ts'
 import type { PoolKernels } from '../../kernels/index.ts'
-import { lineageKey } from '../../kv/index.ts'
+import { lineageKey, prefixDigests } from '../../kv/index.ts'
 import type { ForwardPass, ModelShape, SequencePlan } from '../../model/index.ts'
 
 export const PAGE = 16
@@ -22,8 +22,7 @@ export class Stage {
   readonly #kernels: PoolKernels
   readonly #options: StageOptions
   readonly #spare: Uint32Array
-  #keys = 0
-  #digest = DIGEST
+  #requests = 0
 
   constructor(shape: ModelShape, kernels: PoolKernels, options: StageOptions) {
     this.#shape = shape
@@ -49,36 +48,46 @@ export class Stage {
     })
   }
 
-  /** Seals so many pages of a layer each, with their keys derived: what the sender does, or the receiver. */
-  seal(count: number): void {
-    for (let i = 0; i < count; i++) this.#kernels.seal(i % 8, this.#keys % this.#shape.layers, PAGE, this.deriveKey())
+  /** What every request's ticket needs, seals or not: the processor's caches lose the code of a hash during a step. */
+  checkTicket(): void {
+    this.#options.digests.sha256(TICKET)
   }
 
-  /** Milliseconds to verify so many pages as they are placed; placing them is no part of it, since `off` does so as well. */
+  /** Seals so many pages in every layer, keys and digests derived: what the sender does. */
+  seal(pages: number): void {
+    const digests = this.#digests(this.#prompt(pages))
+    for (let layer = 0; layer < this.#shape.layers; layer++)
+      for (const [ordinal, digest] of digests.entries())
+        this.#kernels.seal(ordinal, layer, PAGE, this.#key(digest, layer, ordinal))
+  }
+
+  /** Milliseconds to verify so many pages before they are placed; placing them is no part of it, since `off` does so as well. */
   arrival(pages: number): number {
     const { now, digests } = this.#options
+    const page = this.#spare[0]!
     const rows = new Uint8Array(this.#kernels.rowBytes(PAGE))
-    let ms = 0
-    for (let page = 0; page < pages; page++) {
-      for (let layer = 0; layer < this.#shape.layers; layer++) {
-        this.#kernels.writeRows(this.#spare[0]!, layer, PAGE, rows)
+    const ids = this.#prompt(pages)
+    this.checkTicket()
+    const begin = now()
+    const chain = this.#digests(ids)
+    let ms = now() - begin
+    for (let layer = 0; layer < this.#shape.layers; layer++) {
+      for (const [ordinal, digest] of chain.entries()) {
         const start = now()
-        const seal = this.#kernels.seal(this.#spare[0]!, layer, PAGE, this.deriveKey())
-        digests.equal(seal, seal)
+        const seal = this.#kernels.sealRows(layer, PAGE, rows, this.#key(digest, layer, ordinal))
+        digests.equal(seal, RECEIVED)
         ms += now() - start
+        this.#kernels.writeRows(page, layer, PAGE, rows)
       }
     }
     return ms
   }
 
-  /** The key of the next layer, or of the next page's first. */
-  deriveKey(): Uint8Array {
-    const layer = this.#keys % this.#shape.layers
-    const ordinal = (this.#keys - layer) / this.#shape.layers
-    if (layer === 0) this.#digest = DIGEST.slice()
-    this.#keys += 1
-    const lineage = { namespace: 'bench-request/1', tokenDigest: this.#digest, layer, ordinal, rows: PAGE }
-    return lineageKey(lineage, this.#options.digests.sha256)
+  /** All that sealing needs besides the bytes: digests of the tokens, and keys for every layer. */
+  deriveKeys(pages: number): void {
+    const digests = this.#digests(this.#prompt(pages))
+    for (let layer = 0; layer < this.#shape.layers; layer++)
+      for (const [ordinal, digest] of digests.entries()) this.#key(digest, layer, ordinal)
   }
 
   free(mode: 'tags' | 'zero' | 'poison'): void {
@@ -120,6 +129,21 @@ export class Stage {
       undo()
       return ms
     }
+  }
+
+  /** Of a new request, so that nothing is remembered. */
+  #prompt(pages: number): Int32Array {
+    this.#requests += 1
+    return new Int32Array(pages * PAGE).fill(this.#requests % this.#shape.vocab)
+  }
+
+  #digests(ids: Int32Array): readonly Uint8Array[] {
+    return prefixDigests(ids, PAGE, this.#options.digests.sha256)
+  }
+
+  #key(tokenDigest: Uint8Array, layer: number, ordinal: number): Uint8Array {
+    const lineage = { namespace: `bench-${this.#requests}/1`, tokenDigest, layer, ordinal, rows: PAGE }
+    return lineageKey(lineage, this.#options.digests.sha256)
   }
 
   #mark(page: number, rows: number): void {
@@ -165,7 +189,8 @@ export class Stage {
 
 const GREEDY = { temperature: 0, topP: 1, topK: 0, seed: 0, topLogprobs: null }
 const ONE = Uint32Array.of(1)
-const DIGEST = new Uint8Array(32).fill(7)
+const TICKET = new Uint8Array(512)
+const RECEIVED = new Uint8Array(16)
 
 export function pageUp(tokens: number): number {
   return Math.ceil(tokens / PAGE) * PAGE

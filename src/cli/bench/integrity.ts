@@ -39,7 +39,7 @@ export interface IntegrityBench {
   /** Microseconds of one page over all layers. */
   readonly pageMicros: Readonly<Record<'claim' | `retire_${Scrub}`, number>>
   readonly seals: readonly SealSpeed[]
-  /** Microseconds to derive the keys of one page: a SHA-256 call, and a block of ChaCha20 for every two layers. */
+  /** Microseconds for the keys of one page: SHA-256 of its tokens, and a block of ChaCha20 for every layer. */
   readonly keyMicros: number
   /** Guard rows of all held pages, swept every 256 passes: microseconds per page, and per cent of the decode step above. */
   readonly sweep: { readonly pageMicros: number; readonly perCent: number }
@@ -99,12 +99,16 @@ export async function benchIntegrity(options: IntegrityBenchOptions): Promise<In
   const arrival = { pageMicros: (1_000 * burst) / BATCH, perCent: (100 * burst) / (PAGE * decode.baseMs) }
   const sweepMicros = stage.sweepMicros(BATCH)
   const whole = stage.prefillChunk(chunk)
-  const sealed = Math.floor(chunk / PAGE) * shape.layers
+  const sealed = Math.floor(chunk / PAGE)
   const prefill = await pairs(
     'prefill',
     options.pairs,
-    () => whole(on, () => stage.seal(sealed)),
-    () => whole(off, () => undefined),
+    () =>
+      whole(on, () => {
+        stage.checkTicket()
+        stage.seal(sealed)
+      }),
+    () => whole(off, () => stage.checkTicket()),
   )
   const wide = stage.decodeStep(SCRUB_BATCH)
   const scrub = {} as Record<Scrub, Overhead>
@@ -134,7 +138,7 @@ export async function benchIntegrity(options: IntegrityBenchOptions): Promise<In
     scrub,
     pageMicros,
     seals: benchSeals({ now }),
-    keyMicros: stage.micros(() => stage.deriveKey()) * shape.layers,
+    keyMicros: stage.micros(() => stage.deriveKeys(BATCH)) / BATCH,
     sweep: {
       pageMicros: sweepMicros,
       perCent: (100 * sweepMicros * heldPages) / SWEEP_EVERY / (1_000 * decode.baseMs),
