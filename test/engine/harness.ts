@@ -84,7 +84,11 @@ export const ask = (
   engine: EnginePort,
   ids: Int32Array,
   maxOutput: number,
-  change: { readonly n?: number; readonly sampling?: Partial<SamplingParams> } = {},
+  change: {
+    readonly n?: number
+    readonly sampling?: Partial<SamplingParams>
+    readonly onToken?: (event: Extract<EngineEvent, { kind: 'token' }>) => void
+  } = {},
 ): Asked => {
   const n = change.n ?? 1
   const whole = Math.floor(ids.length / PAGE)
@@ -111,7 +115,10 @@ export const ask = (
         endIds: [],
       },
       (event) => {
-        if (event.kind === 'token') tokens[event.sequence]!.push(event.sampled.token)
+        if (event.kind === 'token') {
+          tokens[event.sequence]!.push(event.sampled.token)
+          change.onToken?.(event)
+        }
         if (event.kind === 'done' || event.kind === 'failed') {
           settle({ ending: event, tokens, ms: performance.now() - started })
         }
