@@ -1,17 +1,15 @@
-import type { LedgerFault, PoolCounts } from '../../kv/index.ts'
-import { type PrefixNode, prefixDigests } from '../../kv/index.ts'
+import type { LedgerFault, PoolCounts, PrefixNode } from '../../kv/index.ts'
 import type { PrefillEffect } from '../effects.ts'
 import type { PrefillEvent } from '../events.ts'
-import type { TicketGate } from '../fences.ts'
 import { identityKey, identityOf } from '../identity.ts'
 import type { Prefiller } from '../machines.ts'
 import type { FailureCode, Identity, LeaseClosed, Prefill } from '../messages.ts'
 import type { PrefillOptions } from '../options.ts'
 import type { PoolUse } from '../port.ts'
-import { declineCode } from '../worker/decline.ts'
 import { WorkerPages } from '../worker/pages.ts'
 import { Chunker } from './chunker.ts'
-import { type NewJob, newJob, type PrefillJob } from './job.ts'
+import { Intake } from './intake.ts'
+import type { PrefillJob } from './job.ts'
 import { Leases } from './leases.ts'
 import { Outbox } from './outbox.ts'
 import { PrefixCache } from './prefix-cache.ts'
@@ -28,10 +26,9 @@ export class PrefillMachine implements Prefiller {
   readonly #prefixes: PrefixCache | null
   /** Null over a socket, where decode refuses by itself what comes under a lease that is over. */
   readonly #leases: Leases | null
-  readonly #gate: TicketGate
+  readonly #intake: Intake
   readonly #jobs = new Map<string, PrefillJob>()
   #linkUp = false
-  #arrivals = 0
   #now = 0
   #effects: PrefillEffect[] = []
 
@@ -45,7 +42,7 @@ export class PrefillMachine implements Prefiller {
     const { prefixCache } = options
     this.#prefixes = prefixCache === undefined ? null : new PrefixCache(options, prefixCache, this.#pages, emit)
     this.#leases = options.transport === 'shared' ? new Leases() : null
-    this.#gate = options.fences.ticket('prefill', options.crypto)
+    this.#intake = new Intake(options, this.#pages, this.#prefixes, this.#leases)
     this.#chunker = new Chunker(options, this.#pages, emit, {
       advance: (job, layer, rows) => this.#advance(job, layer, rows),
       complete: (job) => this.#complete(job),
@@ -108,10 +105,9 @@ export class PrefillMachine implements Prefiller {
       case 'forward_done':
         this.#chunker.done(event.result, event.seconds)
         break
-      case 'page_sent': {
+      case 'page_sent':
         this.#sent(event.id, event.fault)
         break
-      }
       case 'page_published':
         this.#published(event.id, event.guarded, event.seals)
         break
@@ -137,10 +133,9 @@ export class PrefillMachine implements Prefiller {
       this.#violation('prefill_twice')
       return
     }
-    const { model, weights, shape, crypto } = this.#options
-    const check = this.#gate.admit(message.ticket, { ...identity, ids: message.ids, model, weights, now: this.#now })
-    if (check.kind === 'invalid' || message.ids.length === 0) {
-      this.#send({ kind: 'declined', ...identity, code: declineCode(check) })
+    const objection = this.#intake.objection(message, this.#now)
+    if (objection !== null) {
+      this.#send({ kind: 'declined', ...identity, code: objection })
       return
     }
     if (!this.#linkUp) {
@@ -148,46 +143,15 @@ export class PrefillMachine implements Prefiller {
       this.#send({ kind: 'released', ...identity })
       return
     }
-    if (this.#leases?.mayStore(message.lease, Math.ceil(message.ids.length / shape.pageSize)) === false) {
-      this.#send({ kind: 'declined', ...identity, code: 'lease_over' })
-      return
-    }
-    const opened = this.#open(message)
-    if (opened === null) {
+    const job = this.#intake.open(message)
+    if (job === null) {
       this.#send({ kind: 'declined', ...identity, code: 'no_room' })
       return
     }
-    const job = newJob({
-      ...opened,
-      message,
-      arrival: this.#arrivals++,
-      digests: prefixDigests(message.ids, shape.pageSize, crypto.sha256),
-      layers: shape.layers,
-    })
     this.#jobs.set(identityKey(identity), job)
     job.verifying = this.#prefixes?.verify(job) ?? 0
     job.busy += job.verifying
     if (job.verifying === 0) this.#borrowedStand(job)
-  }
-
-  /** What is cached of the prompt is held before room is made for the rest, so it is never what makes way. */
-  #open({ ids, ticket, ...message }: Prefill): Pick<NewJob, 'borrowed' | 'holding' | 'prefix'> | null {
-    const { pageSize } = this.#options.shape
-    const prefix = this.#prefixes?.describe(ids, ticket.claims) ?? []
-    const borrowed = this.#prefixes?.borrow(prefix, ids.length) ?? []
-    const own = Math.ceil(ids.length / pageSize) - borrowed.length
-    this.#prefixes?.makeRoom(own)
-    const opened = this.#pages.open(
-      identityOf(message),
-      Uint32Array.from({ length: own }, (_, i) => borrowed.length + i),
-    )
-    if (!opened.ok) {
-      this.#prefixes?.giveBack(borrowed)
-      return null
-    }
-    if (borrowed.length > 0) this.#pages.owe(opened.value)
-    this.#prefixes?.looked(ids.length, borrowed.length * pageSize)
-    return { borrowed, holding: opened.value, prefix }
   }
 
   /** R8: one borrowed page is, or is not, what was published. Fails closed: a request that met a bad page gets an error. */

@@ -38,3 +38,28 @@ export const entryIdentity = (entry: Entry): Identity => ({
   requestId: entry.request.requestId,
   attempt: entry.attempt,
 })
+
+/**
+ * What a drawn token is: the next of its sequence, one that was under way when a stop string was found, or one that
+ * contradicts what came before (R10).
+ */
+export const takeToken = (
+  entry: Entry,
+  token: { readonly sequence: number; readonly index: number },
+): 'next' | 'late' | 'broken' => {
+  const sequence = entry.sequences[token.sequence]
+  if (sequence?.finished) return 'late'
+  if (entry.phase !== 'running' || sequence === undefined || token.index !== sequence.drawn) return 'broken'
+  sequence.drawn++
+  return 'next'
+}
+
+/** False if there is no such sequence, or it had ended. */
+export const finishSequence = (entry: Entry, index: number): boolean => {
+  const sequence = entry.sequences[index]
+  if (sequence === undefined || sequence.finished) return false
+  sequence.finished = true
+  return true
+}
+
+export const allFinished = (entry: Entry): boolean => entry.sequences.every((sequence) => sequence.finished)

@@ -13,7 +13,7 @@ import type {
 } from '../messages.ts'
 import type { RouterOptions } from '../options.ts'
 import type { EngineEvent, EngineRequest } from '../port.ts'
-import { type Entry, entryIdentity, newEntry } from './entry.ts'
+import { allFinished, type Entry, entryIdentity, finishSequence, newEntry, takeToken } from './entry.ts'
 import { type Failure, failure } from './failure.ts'
 import { ticketOf } from './issue.ts'
 import { FairQueue } from './queue.ts'
@@ -106,10 +106,8 @@ export class RouterMachine implements Router {
 
   #finishSequence(requestId: string, index: number): void {
     const entry = this.#entries.get(requestId)
-    const sequence = entry?.sequences[index]
-    if (entry === undefined || sequence === undefined || sequence.finished) return
-    sequence.finished = true
-    if (entry.sequences.every((one) => one.finished)) this.#conclude(entry)
+    if (entry === undefined || !finishSequence(entry, index)) return
+    if (allFinished(entry)) this.#conclude(entry)
     else this.#workers.toDecode({ kind: 'finish_sequence', ...entryIdentity(entry), sequence: index })
   }
 
@@ -211,25 +209,17 @@ export class RouterMachine implements Router {
   }
 
   #token(entry: Entry, message: Extract<DecodeToRouter, { kind: 'token' }>): void {
-    const sequence = entry.sequences[message.sequence]
-    // After a stop string was found, tokens of that sequence may still be under way.
-    if (sequence?.finished) return
-    if (entry.phase !== 'running' || sequence === undefined || message.index !== sequence.drawn) {
-      this.#end(entry, failure('internal'))
-      return
-    }
-    sequence.drawn++
-    const { index, sampled } = message
-    this.#deliver(entry.request.requestId, { kind: 'token', sequence: message.sequence, index, sampled })
+    const taken = takeToken(entry, message)
+    if (taken === 'broken') this.#end(entry, failure('internal'))
+    if (taken !== 'next') return
+    const { sequence, index, sampled } = message
+    this.#deliver(entry.request.requestId, { kind: 'token', sequence, index, sampled })
   }
 
-  #finished(entry: Entry, message: Extract<DecodeToRouter, { kind: 'finished' }>): void {
-    const sequence = entry.sequences[message.sequence]
-    if (entry.phase !== 'running' || sequence === undefined || sequence.finished) return
-    sequence.finished = true
-    const { sequence: index, reason } = message
-    this.#deliver(entry.request.requestId, { kind: 'sequence_finished', sequence: index, reason })
-    if (entry.sequences.every((one) => one.finished)) this.#conclude(entry)
+  #finished(entry: Entry, { sequence, reason }: Extract<DecodeToRouter, { kind: 'finished' }>): void {
+    if (entry.phase !== 'running' || !finishSequence(entry, sequence)) return
+    this.#deliver(entry.request.requestId, { kind: 'sequence_finished', sequence, reason })
+    if (allFinished(entry)) this.#conclude(entry)
   }
 
   #failed(entry: Entry, code: Failure): void {

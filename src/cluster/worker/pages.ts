@@ -16,6 +16,7 @@ import type { ClaimEffect, RetireEffect, RevokeEffect, ScrubEffect, SweepEffect,
 import type { Identity } from '../messages.ts'
 import type { WorkerOptions } from '../options.ts'
 import type { PoolUse } from '../port.ts'
+import { Quarantine } from './quarantine.ts'
 
 /** The pages of one request on one worker, from reservation until the last of them is home. */
 export interface Holding {
@@ -44,12 +45,9 @@ export class WorkerPages {
   readonly #ledger: PageLedger
   readonly #emit: (effect: PageEffect) => void
   readonly #byOwner = new Map<number, Holding>()
-  readonly #scrubbing = new Map<number, readonly PageHandle[]>()
-  /** Pages in quarantine for what was found wrong with them. */
-  readonly #suspect = new Set<PageHandle>()
+  readonly #quarantine: Quarantine
   #homecomings: number[] = []
   #settled: Holding[] = []
-  #idle: PageHandle[] = []
   #nextId = 1
   #passes = 0
 
@@ -59,6 +57,7 @@ export class WorkerPages {
     this.#emit = emit
     const { shape, fences, freeList, watch } = options
     this.#ledger = new PageLedger({ ...shape, fences: fences.pages, freeList, watch })
+    this.#quarantine = new Quarantine(this.#ledger)
   }
 
   /** Reserves and claims; `ordinals[i]` is the place of page i in its table. */
@@ -200,16 +199,13 @@ export class WorkerPages {
 
   /** Proof that pages in quarantine were overwritten: they come home. */
   scrubbed(id: number): void {
-    const grants = this.#scrubbing.get(id)
-    if (grants === undefined) return
-    this.#scrubbing.delete(id)
-    for (const grant of grants) {
-      const departed = this.#ledger.acquit(grant)
-      if (!departed.ok) this.#report(departed.fault)
-      else {
-        if (this.#suspect.delete(grant)) this.telemetry({ kind: 'page_returned', role: this.#role, page: grant.page })
-        this.#settle(grant.owner)
+    for (const { handle, departed, wasSuspect } of this.#quarantine.scrubbed(id)) {
+      if (!departed.ok) {
+        this.#report(departed.fault)
+        continue
       }
+      if (wasSuspect) this.telemetry({ kind: 'page_returned', role: this.#role, page: handle.page })
+      this.#settle(handle.owner)
     }
   }
 
@@ -234,12 +230,8 @@ export class WorkerPages {
   /** End of a step: clears the tags of what came home, asks for scrubs, and says whose pages are all home now. */
   settle(): readonly Holding[] {
     this.#flushHomecomings()
-    if (this.#idle.length > 0) {
-      const id = this.#nextId++
-      this.#scrubbing.set(id, this.#idle)
-      this.#emit({ kind: 'scrub', id, pages: Uint32Array.from(this.#idle, (grant) => grant.page) })
-      this.#idle = []
-    }
+    const scrub = this.#quarantine.scrub()
+    if (scrub !== null) this.#emit(scrub)
     const settled = this.#settled
     this.#settled = []
     return settled
@@ -259,7 +251,7 @@ export class WorkerPages {
 
   #quarantined(handle: PageHandle, reason: string): void {
     const { page, owner } = handle
-    this.#suspect.add(handle)
+    this.#quarantine.suspect(handle)
     this.#emit({ kind: 'revoke', pages: Uint32Array.of(page) })
     this.telemetry({ kind: 'page_quarantined', role: this.#role, page, owner, reason })
   }
@@ -270,7 +262,7 @@ export class WorkerPages {
   }
 
   #depart(grant: PageHandle, departure: Departure): void {
-    if (departure === 'idle') this.#idle.push(grant)
+    if (departure === 'idle') this.#quarantine.idle(grant)
     if (departure !== 'home') return
     this.#homecomings.push(grant.page)
     this.#settle(grant.owner)

@@ -4,6 +4,7 @@ const inbox = 'src/cluster/decode/inbox.ts'
 const decode = 'src/cluster/decode/machine.ts'
 const stepper = 'src/cluster/decode/stepper.ts'
 const prefill = 'src/cluster/prefill/machine.ts'
+const intake = 'src/cluster/prefill/intake.ts'
 const chunker = 'src/cluster/prefill/chunker.ts'
 const outbox = 'src/cluster/prefill/outbox.ts'
 const passes = 'src/cluster/worker/passes.ts'
@@ -25,9 +26,9 @@ export const cluster = [
   {
     id: 'R3-prefill-asks-nobody',
     rule: 'R3',
-    file: prefill,
-    find: "if (check.kind === 'invalid' || message.ids.length === 0) {",
-    replace: 'if (message.ids.length === 0) {',
+    file: intake,
+    find: "if (check.kind === 'invalid' || ids.length === 0) return",
+    replace: 'if (ids.length === 0) return',
     why: 'prefill computes under any ticket',
   },
   {
@@ -194,7 +195,7 @@ export const cluster = [
     id: 'R6-pages-come-home-unscrubbed',
     rule: 'R6',
     file: holdings,
-    find: "    if (departure === 'idle') this.#idle.push(grant)\n",
+    find: "    if (departure === 'idle') this.#quarantine.idle(grant)\n",
     replace: '',
     why: 'suspect pages are never overwritten, and never come home',
   },
@@ -329,9 +330,9 @@ export const cluster = [
   {
     id: 'R10-token-order',
     rule: 'R10',
-    file: router,
-    find: "if (entry.phase !== 'running' || sequence === undefined || message.index !== sequence.drawn) {",
-    replace: "if (entry.phase !== 'running' || sequence === undefined) {",
+    file: 'src/cluster/router/entry.ts',
+    find: "if (entry.phase !== 'running' || sequence === undefined || token.index !== sequence.drawn) return",
+    replace: "if (entry.phase !== 'running' || sequence === undefined) return",
     why: 'a missing or doubled token reaches the client',
   },
   {

@@ -76,9 +76,9 @@ export const shared = [
   {
     id: 'R6-shared-lease-not-asked',
     rule: 'R6',
-    file: prefill,
-    find: 'if (this.#leases?.mayStore(message.lease, Math.ceil(message.ids.length / shape.pageSize)) === false) {',
-    replace: 'if (this.#leases?.mayStore(message.lease, message.lease.target?.pages.length ?? 0) === false && !message.lease.target) {',
+    file: 'src/cluster/prefill/intake.ts',
+    find: "return over ? 'lease_over' : null",
+    replace: "return over && lease.target === undefined ? 'lease_over' : null",
     why: 'prefill stores under leases that it has said to be done with',
   },
   {
