@@ -1,5 +1,5 @@
 import { freemem } from 'node:os'
-import { largestPool, poolBytes } from '../kernels/index.ts'
+import { largestPair, largestPool, poolBytes } from '../kernels/index.ts'
 import type { ModelRefusal } from './errors.ts'
 import { inspectModel } from './inspect.ts'
 import { poolGeometry } from './pool-shape.ts'
@@ -24,6 +24,8 @@ export interface ModelReport {
   readonly largestPool: {
     /** Tokens that 32-bit addresses reach, whatever the memory. */
     readonly addressable: number
+    /** The same for each of two equal pools in one memory. */
+    readonly addressableShared: number
     /** Tokens for which this machine has memory now, in each of the two workers at once; at most `addressable`. */
     readonly inMemory: number
   }
@@ -33,6 +35,8 @@ export interface ModelReport {
 
 export interface CheckOptions {
   readonly pageSize: number
+  /** Pages that a worker adds to its pool for itself. Default none. */
+  readonly extraPages?: number
   /** Bytes of memory that may be used; default: what the machine has free. */
   readonly memory?: number
 }
@@ -46,11 +50,12 @@ export async function checkModel(path: string, options: CheckOptions): Promise<M
   const inspection = await inspectModel(path)
   if (inspection.kind !== 'ok') return inspection
   const { shape, tokenizer, heldBytes } = inspection
-  const { pageSize, memory = freemem() } = options
+  const { pageSize, memory = freemem(), extraPages = 0 } = options
   const geometry = poolGeometry(shape, pageSize)
-  const addressablePages = largestPool(geometry)
+  const addressablePages = Math.max(0, largestPool(geometry) - extraPages)
+  const sharedPages = Math.max(0, largestPair(geometry) - extraPages)
   const room = memory / WORKERS - heldBytes - PROCESS_BYTES
-  const fits = (pages: number): boolean => poolBytes({ ...geometry, pages }) <= room
+  const fits = (pages: number): boolean => poolBytes({ ...geometry, pages: pages + extraPages }) <= room
   const memoryPages = largestWhere(addressablePages, fits)
   return {
     kind: 'ok',
@@ -65,7 +70,11 @@ export async function checkModel(path: string, options: CheckOptions): Promise<M
     heldBytes,
     kvBytesPerToken: inspection.kvBytesPerToken,
     pageSize,
-    largestPool: { addressable: addressablePages * pageSize, inMemory: memoryPages * pageSize },
+    largestPool: {
+      addressable: addressablePages * pageSize,
+      addressableShared: sharedPages * pageSize,
+      inMemory: memoryPages * pageSize,
+    },
     tokenizer: {
       kind: tokenizer.model === 'gpt2' ? 'byte-level BPE' : 'SentencePiece-style',
       vocab: tokenizer.tokens.length,

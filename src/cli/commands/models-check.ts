@@ -1,5 +1,6 @@
 import { nodeClock } from '../../host/node/index.ts'
 import { checkModel, inspectModel, type ModelReport } from '../../model/index.ts'
+import { DRILL_PAGES } from '../../runtime/index.ts'
 import { type Command, type CommandInput, onlyOperand, UsageError } from '../command.ts'
 import { PAGE_SIZES } from '../config/index.ts'
 import { bytesText, grouped } from '../format.ts'
@@ -23,10 +24,10 @@ export const modelsCheck: Command = {
   run: async (input) => {
     const file = onlyOperand(modelsCheck, input)
     const pageSize = pageSizeFlag(input)
-    const report = await checkModel(file, { pageSize })
-    if (report.kind !== 'ok') return refuse(input, file, report.code, report.message)
     const inspection = await inspectModel(file)
     if (inspection.kind !== 'ok') return refuse(input, file, inspection.code, inspection.message)
+    const report = await checkModel(file, { pageSize, extraPages: DRILL_PAGES })
+    if (report.kind !== 'ok') return refuse(input, file, report.code, report.message)
     const text = createTextSide(report.name, inspection, report.contextLength, nodeClock)
     if (text.kind === 'refused') return refuse(input, file, 'text', text.message)
     input.out(input.flags.json === true ? `${JSON.stringify({ ok: true, ...report })}\n` : render(report))
@@ -61,7 +62,7 @@ function render(report: ModelReport): string {
     ['KV', `${grouped(report.kvBytesPerToken)} bytes per token, f32`],
     [
       'largest pool',
-      `${grouped(largestPool.addressable)} tokens by address, ${grouped(largestPool.inMemory)} in this machine's free memory (each of two workers)`,
+      `${grouped(largestPool.addressable)} tokens by address (${grouped(largestPool.addressableShared)} over transport: shared), ${grouped(largestPool.inMemory)} in this machine's free memory (each of two workers)`,
     ],
     ['tokenizer', `${tokenizer.kind}, ${grouped(tokenizer.vocab)} tokens`],
     [

@@ -156,7 +156,7 @@ evidence: { dir: x }
 tenants: [{ id: a, account_id: a, keys: [{ sha256: ${sha256('k')} }] }]
 models:
   - id: tiny
-    engine: { transport: shared }
+    engine: { kv_dtype: bf16 }
   - id: fleet
     tokenizer: ./tokenizer.json
     engine: { kind: sglang, weights: x }`
@@ -165,7 +165,7 @@ models:
       'guards',
       'evidence',
       'tenants[0].account_id',
-      'models[0].engine.transport',
+      'models[0].engine.kv_dtype',
       'models[1].tokenizer',
       'models[1].engine.kind',
     ]) {

@@ -13,7 +13,6 @@ const KEYS: readonly { readonly at: RegExp; readonly names: readonly string[] }[
 const VALUES: readonly { readonly at: RegExp; readonly values: readonly string[] }[] = [
   { at: /^models\[\d+\]\.engine\.kind$/, values: ['sglang', 'vllm', 'router', 'openai'] },
   { at: /^models\[\d+\]\.engine\.kv_dtype$/, values: ['f16', 'bf16', 'q8', 'q8_0'] },
-  { at: /^models\[\d+\]\.engine\.transport$/, values: ['shared'] },
 ]
 
 export function isKeyToCome(parent: string, key: string): boolean {

@@ -73,7 +73,7 @@ const engine = z.strictObject(
     public_prefixes: z.array(text('a text that every tenant may share'), { error: 'a list of texts' }).default([]),
     integrity: oneOf(['full', 'tags']).default('full'),
     scrub: oneOf(['tags', 'zero', 'poison']).default('tags'),
-    transport: oneOf(['socket', 'tcp']).default('socket'),
+    transport: oneOf(['socket', 'tcp', 'shared']).default('socket'),
     threads: positive.max(256, { error: 'at most 256 threads' }).default(1),
   },
   { error: 'an engine' },

@@ -62,8 +62,11 @@ export interface ModelConfig {
   readonly publicPrefixes: readonly string[]
   readonly integrity: 'full' | 'tags'
   readonly scrub: 'tags' | 'zero' | 'poison'
-  /** What the model's two workers speak over: a private Unix socket, or TLS over TCP on the loopback interface. */
-  readonly transport: 'socket' | 'tcp'
+  /**
+   * How the model's two workers are joined: as processes by a private Unix socket or by TLS over TCP on the loopback interface, or as
+   * threads of one process by the memory that holds both pools.
+   */
+  readonly transport: 'socket' | 'tcp' | 'shared'
   /** ONNX Runtime threads of each of the model's two workers. */
   readonly threads: number
 }

@@ -1,6 +1,7 @@
 import { effectiveWindow, type ModelLimits, type OnShortPool, poolVerdict } from '../../admission/index.ts'
 import type { Clock } from '../../host/index.ts'
 import { inspectModel, type ModelInspection } from '../../model/index.ts'
+import { type EngineTransport, poolProblem } from '../../runtime/index.ts'
 import { createTextSide, type TextSide } from './prompt-model.ts'
 
 /** One model as the operator asks for it. */
@@ -14,6 +15,7 @@ export interface WantedModel {
   readonly prefillPool: number
   readonly decodePool: number
   readonly pageSize: number
+  readonly transport: EngineTransport
 }
 
 export interface PlannedModel {
@@ -48,6 +50,8 @@ export async function planModel(wanted: WantedModel, clock: Clock): Promise<Plan
   }
   const pools = poolVerdict(limits, wanted.onShortPool)
   if (pools.kind === 'refuse') return refused(pools.message)
+  const problem = poolProblem({ ...wanted, shape: inspection.shape })
+  if (problem !== null) return refused(problem)
   const window = effectiveWindow(limits)
   const text = createTextSide(wanted.id, inspection, countingLimit(window), clock)
   if (text.kind === 'refused') return refused(text.message)

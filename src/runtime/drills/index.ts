@@ -1,5 +1,5 @@
 export type { Detector, DrillFinding } from './detectors.ts'
 export { DETECTORS, detectorsOf } from './detectors.ts'
 export { drillForward, invarianceFinding } from './forward-drills.ts'
-export { drillPages, withDrillPages } from './pages.ts'
+export { DRILL_PAGES, drillPages, withDrillPages } from './pages.ts'
 export { workerDrills } from './worker-drills.ts'

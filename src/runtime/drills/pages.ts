@@ -4,6 +4,8 @@ import type { KernelPageTable, KernelShape, NeighbourPool, PoolKernels } from '.
 export const REHEARSAL_PAGES = 2
 const SWEEP_PAGES = 2
 const FORWARD_PAGES = 3
+/** Pages that a worker keeps behind those of its ledger, to drill its detectors on. */
+export const DRILL_PAGES = 2 * REHEARSAL_PAGES + SWEEP_PAGES + FORWARD_PAGES
 
 /** Pages that stand behind those of the ledger in the same pool: no request can ever be given one. */
 export interface DrillPages {
@@ -24,7 +26,7 @@ export const drillPages = ({ pages }: Pick<KernelShape, 'pages'>): DrillPages =>
 /** The pool to make so that a ledger of `shape` and the drills have their pages in one memory. */
 export const withDrillPages = (shape: KernelShape): KernelShape => ({
   ...shape,
-  pages: shape.pages + 2 * REHEARSAL_PAGES + SWEEP_PAGES + FORWARD_PAGES,
+  pages: shape.pages + DRILL_PAGES,
 })
 
 /**
