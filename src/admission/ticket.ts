@@ -21,6 +21,9 @@ function putWord(bytes: Uint8Array, at: number, word: number): void {
 
 /** R3: signs what was admitted. Throws AdmissionError `invalid_claims` where a number is none. */
 export function issueTicket(claims: TicketClaims, crypto: TicketCrypto): Ticket {
+  if (!areClaims(claims)) {
+    throw new AdmissionError({ code: 'invalid_claims', message: 'a ticket needs texts and whole numbers' })
+  }
   return { claims, mac: hex(crypto.mac(encodeClaims(claims))) }
 }
 
@@ -75,9 +78,6 @@ export function constantTimeEqual(a: string, b: string): boolean {
 
 /** Every field with its type and length in front, so that no two claims share an encoding. */
 function encodeClaims(claims: TicketClaims): Uint8Array {
-  if (!areClaims(claims)) {
-    throw new AdmissionError({ code: 'invalid_claims', message: 'a ticket needs texts and whole numbers' })
-  }
   const fields: readonly (string | number)[] = [
     DOMAIN,
     claims.requestId,

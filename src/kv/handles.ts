@@ -40,8 +40,11 @@ export const pageTable = (handles: readonly PageHandle[]): PageTable => {
 }
 
 /** The first `count` pages of a table, without a copy. */
-export const firstPages = (table: PageTable, count: number): PageTable => ({
-  pages: table.pages.subarray(0, count),
-  owners: table.owners.subarray(0, count),
-  generations: table.generations.subarray(0, count),
-})
+export const firstPages = (table: PageTable, count: number): PageTable =>
+  count === table.pages.length
+    ? table
+    : {
+        pages: table.pages.subarray(0, count),
+        owners: table.owners.subarray(0, count),
+        generations: table.generations.subarray(0, count),
+      }

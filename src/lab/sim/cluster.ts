@@ -18,8 +18,6 @@ import { DecodeNode, PrefillNode } from './nodes.ts'
 import { Tampering } from './tampering.ts'
 import { Link } from './world.ts'
 
-type Untimed<T> = T extends unknown ? Omit<T, 'now'> : never
-
 /** A process and its two-way line to the router, from its start until its end is known. */
 interface Process<Node> {
   readonly node: Node
@@ -63,17 +61,17 @@ export class SimCluster {
 
   submit(request: EngineRequest): void {
     this.#context.stages.set(request.requestId, 'queued')
-    this.#stepRouter({ kind: 'submit', request })
+    this.#stepRouter({ kind: 'submit', now: this.#context.world.now, request })
   }
 
   abort(requestId: string): void {
     const stage = this.#context.stages.get(requestId)
     this.#context.coverage.situation(stage === undefined ? 'abort after the end' : `abort while ${stage}`)
-    this.#stepRouter({ kind: 'abort', requestId })
+    this.#stepRouter({ kind: 'abort', now: this.#context.world.now, requestId })
   }
 
   finishSequence(requestId: string, sequence: number): void {
-    this.#stepRouter({ kind: 'finish_sequence', requestId, sequence })
+    this.#stepRouter({ kind: 'finish_sequence', now: this.#context.world.now, requestId, sequence })
   }
 
   /** A process dies between two events; what it had under way is gone, its peers hear of it later, and it is started anew. */
@@ -88,7 +86,13 @@ export class SimCluster {
     this.#channel?.cut()
     const life = this.#life
     toRouter.send(this.#context.delay('exit', 10), () => {
-      this.#stepRouter({ kind: 'worker_down', role, epoch: node.life.epoch, reason: 'crash' })
+      this.#stepRouter({
+        kind: 'worker_down',
+        now: this.#context.world.now,
+        role,
+        epoch: node.life.epoch,
+        reason: 'crash',
+      })
       world.after(5 + this.#context.delay('restart', 20), () => {
         if (life !== this.#life) return
         if (role === 'prefill') this.#prefill = this.#startPrefill()
@@ -172,7 +176,7 @@ export class SimCluster {
       const { stages } = this.#context
       if (message.kind === 'prefilled' && stages.get(message.requestId) === 'prefilling')
         stages.set(message.requestId, 'prefilled')
-      this.#stepRouter({ kind: 'from_prefill', epoch, message })
+      this.#stepRouter({ kind: 'from_prefill', now: this.#context.world.now, epoch, message })
     })
     const node = new PrefillNode(this.#context, epoch, this.#poolSize(this.#context.settings.prefillPages), {
       toRouter: line.say,
@@ -185,7 +189,9 @@ export class SimCluster {
 
   #startDecode(): Process<DecodeNode> {
     const epoch = ++this.#epochs
-    const line = this.#line<DecodeToRouter>((message) => this.#stepRouter({ kind: 'from_decode', epoch, message }))
+    const line = this.#line<DecodeToRouter>((message) =>
+      this.#stepRouter({ kind: 'from_decode', now: this.#context.world.now, epoch, message }),
+    )
     const node = new DecodeNode(this.#context, epoch, this.#poolSize(this.#context.settings.decodePages), {
       toRouter: line.say,
       toPrefill: (message) => this.#channel?.toPrefill(message),
@@ -232,10 +238,9 @@ export class SimCluster {
     decode.joined()
   }
 
-  #stepRouter(event: Untimed<RouterEvent>): void {
-    const timed = { ...event, now: this.#context.world.now } as RouterEvent
-    const effects = this.#router.step(timed)
-    this.#context.record('router', timed, effects)
+  #stepRouter(event: RouterEvent): void {
+    const effects = this.#router.step(event)
+    this.#context.record('router', event, effects)
     for (const effect of effects) this.#execute(effect)
   }
 
@@ -257,7 +262,7 @@ export class SimCluster {
         const timer = ++this.#timer
         if (effect.at !== null)
           world.at(effect.at, () => {
-            if (timer === this.#timer) this.#stepRouter({ kind: 'tick' })
+            if (timer === this.#timer) this.#stepRouter({ kind: 'tick', now: this.#context.world.now })
           })
         break
       }

@@ -123,7 +123,8 @@ export class SimContext {
 
   /** Does this fault happen now? */
   strikes(fault: FaultName): boolean {
-    if (!this.oracle.chance(fault, this.faults[fault])) return false
+    const rate = this.faults[fault]
+    if (rate === 0 || !this.oracle.chance(fault, rate)) return false
     this.coverage.fault(fault)
     return true
   }

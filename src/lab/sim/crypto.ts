@@ -1,5 +1,5 @@
 import type { TicketCrypto } from '../../admission/index.ts'
-import { mix } from './hash.ts'
+import { mix, putWord } from './hash.ts'
 
 /**
  * Stands in for SHA-256 and HMAC: fast, of the same shape, and different for different input, which is all that the
@@ -17,11 +17,11 @@ const absorb = (start: number, data: Uint8Array): number => {
 }
 
 const expand = (hash: number): Uint8Array => {
-  const words = new Uint32Array(8)
+  const bytes = new Uint8Array(32)
   let h = hash
-  for (let i = 0; i < 8; i++) {
+  for (let i = 0; i < 32; i += 4) {
     h = mix(h, i)
-    words[i] = h
+    putWord(bytes, i, h)
   }
-  return new Uint8Array(words.buffer)
+  return bytes
 }

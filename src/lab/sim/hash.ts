@@ -6,16 +6,25 @@ export const mix = (hash: number, word: number): number => {
   return (h ^ (h >>> 16)) >>> 0
 }
 
+/** Four bytes of a word, the lowest first. */
+export const putWord = (bytes: Uint8Array, at: number, word: number): void => {
+  bytes[at] = word
+  bytes[at + 1] = word >>> 8
+  bytes[at + 2] = word >>> 16
+  bytes[at + 3] = word >>> 24
+}
+
 /** 64-bit digest over plain data: objects, arrays, typed arrays, strings, numbers. Order of keys counts. */
 export class Digest {
+  // Signed: such numbers stand in their field, larger ones on the heap.
   #a = 0x243f6a88
-  #b = 0x85a308d3
+  #b = 0x85a308d3 | 0
 
   /** Goes on where the digest with this `hex` stopped. */
   static after(hex: string): Digest {
     const digest = new Digest()
-    digest.#a = Number.parseInt(hex.slice(0, 8), 16)
-    digest.#b = Number.parseInt(hex.slice(8), 16)
+    digest.#a = Number.parseInt(hex.slice(0, 8), 16) | 0
+    digest.#b = Number.parseInt(hex.slice(8), 16) | 0
     return digest
   }
 
@@ -40,7 +49,7 @@ export class Digest {
   }
 
   hex(): string {
-    return this.#a.toString(16).padStart(8, '0') + this.#b.toString(16).padStart(8, '0')
+    return [this.#a, this.#b].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('')
   }
 
   #object(value: object | null): void {
@@ -74,7 +83,5 @@ export class Digest {
   #word(word: number): void {
     this.#a = Math.imul(this.#a ^ word, 0x85ebca6b) ^ (this.#a >>> 15)
     this.#b = (Math.imul(this.#b, 0xc2b2ae35) + (this.#a ^ word)) | 0
-    this.#a >>>= 0
-    this.#b >>>= 0
   }
 }

@@ -1,6 +1,6 @@
 import type { PageTag } from '../../cluster/index.ts'
 import type { PoolShape } from '../../kv/index.ts'
-import { mix } from './hash.ts'
+import { mix, putWord } from './hash.ts'
 import type { Oracle } from './oracle.ts'
 
 /** Rows of one layer of a page on the wire: values, and who wrote them (which only checkers look at). */
@@ -120,9 +120,12 @@ const sealOf = (values: Uint32Array, key: Uint8Array): Uint8Array => {
   let hash = values.length
   for (const byte of key) hash = mix(hash, byte)
   for (const value of values) hash = mix(hash, value)
-  const words = new Uint32Array(4)
-  for (let i = 0; i < 4; i++) words[i] = hash = mix(hash, i)
-  return new Uint8Array(words.buffer)
+  const seal = new Uint8Array(16)
+  for (let i = 0; i < 16; i += 4) {
+    hash = mix(hash, i)
+    putWord(seal, i, hash)
+  }
+  return seal
 }
 
 export const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>

@@ -54,7 +54,11 @@ export class ForwardRun {
     this.#checks = checks
     this.#readers = readers
     this.#watch = watch
-    this.#states = plan.sequences.map((one) => Uint32Array.from(one.tokens, (token, i) => embed(token, one.start + i)))
+    this.#states = plan.sequences.map(({ tokens, start }) => {
+      const states = new Uint32Array(tokens.length)
+      for (let i = 0; i < tokens.length; i++) states[i] = embed(tokens[i]!, start + i)
+      return states
+    })
     this.#faults = plan.sequences.map(() => null)
   }
 

@@ -67,7 +67,7 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
     this.claimed = false
     if (message.kind === 'abort')
       this.context.tell('givenUp', (checker) => checker.givenUp(this.life, message.requestId, message.attempt))
-    this.stepNow({ kind: 'message', message })
+    this.step({ kind: 'message', now: this.now, message })
     if (message.kind === 'prefill' && this.claimed) {
       const { requestId, attempt, ids, ticket } = message
       const genuine = !this.context.forgeries.has(ticket)
@@ -76,12 +76,12 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
   }
 
   peer(message: DecodeToPrefill): void {
-    this.stepNow({ kind: 'peer', message })
+    this.step({ kind: 'peer', now: this.now, message })
   }
 
   channel(up: boolean): void {
     if (up) {
-      this.stepNow({ kind: 'link_up' })
+      this.step({ kind: 'link_up', now: this.now })
       return
     }
     // From the moment the machine hears of it no send reads the pool any more.
@@ -89,7 +89,7 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
     for (const pages of this.#sending.values())
       this.context.check('touchEnds', (checker) => checker.touchEnds(this.life, pages))
     this.#sending.clear()
-    this.stepNow({ kind: 'link_down' })
+    this.step({ kind: 'link_down', now: this.now })
   }
 
   protected override execute(effect: PrefillEffect): void {
@@ -102,7 +102,9 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
         break
       }
       case 'forward':
-        this.forward(effect.plan, (layer) => this.stepNow({ kind: 'layer_done', planId: effect.plan.id, layer }))
+        this.forward(effect.plan, (layer) =>
+          this.step({ kind: 'layer_done', now: this.now, planId: effect.plan.id, layer }),
+        )
         break
       case 'send_page':
         this.#sendPage(effect)
@@ -125,7 +127,7 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
           const ok = this.#sealsOf(effect.page, effect.rows, effect.lineageKeys).every((seal, layer) =>
             sameBytes(seal, effect.seals[layer]!),
           )
-          this.stepNow({ kind: 'page_verified', id: effect.id, ok })
+          this.step({ kind: 'page_verified', now: this.now, id: effect.id, ok })
         })
         break
       default:
@@ -135,7 +137,7 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
 
   /** Gives up what is cached, so that every page can be seen to come home. */
   flush(): void {
-    this.stepNow({ kind: 'flush_prefixes' })
+    this.step({ kind: 'flush_prefixes', now: this.now })
   }
 
   /** The tag changes hands at once; the seals take their time. */
@@ -144,7 +146,13 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
     this.context.check('publish', (checker) => checker.publish(this.life, page, from.owner, to.owner))
     this.memory.retag(page, to)
     this.copy([page], () => {
-      this.stepNow({ kind: 'page_published', id, guarded, seals: this.#sealsOf(page, rows, lineageKeys ?? []) })
+      this.step({
+        kind: 'page_published',
+        now: this.now,
+        id,
+        guarded,
+        seals: this.#sealsOf(page, rows, lineageKeys ?? []),
+      })
     })
   }
 
@@ -161,14 +169,15 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
       const foreign = tag !== null && !this.memory.hasTag(page, tag)
       if (foreign || (tag !== null && this.memory.filled(page, frame.layer) < frame.rows)) {
         this.context.check('touchEnds', (checker) => checker.touchEnds(this.life, pages))
-        this.stepNow({ kind: 'page_sent', id, fault: foreign ? 'page_tag' : 'unfilled_row' })
+        this.step({ kind: 'page_sent', now: this.now, id, fault: foreign ? 'page_tag' : 'unfilled_row' })
         return
       }
       const bytes = this.memory.read(page, frame.layer, frame.rows)
       const seal = lineageKey === null ? NO_SEAL : this.memory.seal(page, frame.layer, frame.rows, lineageKey)
       this.context.check('touchEnds', (checker) => checker.touchEnds(this.life, pages))
-      this.#wires.page({ ...frame, seal }, bytes)
-      this.stepNow({ kind: 'page_sent', id })
+      const { requestId, attempt, lease, layer, ordinal, rows } = frame
+      this.#wires.page({ kind: 'page', requestId, attempt, lease, layer, ordinal, rows, seal }, bytes)
+      this.step({ kind: 'page_sent', now: this.now, id })
     })
   }
 }
@@ -186,7 +195,7 @@ export class DecodeNode extends WorkerNode<DecodeEvent, DecodeEffect> {
 
   message(message: RouterToDecode): void {
     this.claimed = false
-    this.stepNow({ kind: 'message', message })
+    this.step({ kind: 'message', now: this.now, message })
     if (message.kind === 'reserve' && this.claimed) {
       const { requestId, attempt, ids, ticket } = message
       const genuine = !this.context.forgeries.has(ticket)
@@ -196,16 +205,16 @@ export class DecodeNode extends WorkerNode<DecodeEvent, DecodeEffect> {
 
   page(frame: PageFrame, bytes: RowBytes): void {
     this.#bytes = bytes
-    this.stepNow({ kind: 'page_frame', frame })
+    this.step({ kind: 'page_frame', now: this.now, frame })
     this.#bytes = null
   }
 
   manifest(frame: ManifestFrame): void {
-    this.stepNow({ kind: 'manifest', frame })
+    this.step({ kind: 'manifest', now: this.now, frame })
   }
 
   channel(up: boolean): void {
-    this.stepNow({ kind: up ? 'link_up' : 'link_down' })
+    this.step({ kind: up ? 'link_up' : 'link_down', now: this.now })
   }
 
   protected override execute(effect: DecodeEffect): void {
@@ -225,7 +234,7 @@ export class DecodeNode extends WorkerNode<DecodeEvent, DecodeEffect> {
         const pages = effect.copies.flatMap(({ from, to }) => [from, to])
         this.copy(pages, () => {
           for (const { from, to, rows } of effect.copies) this.memory.copy(from, to, rows)
-          this.stepNow({ kind: 'copied', id: effect.id })
+          this.step({ kind: 'copied', now: this.now, id: effect.id })
         })
         break
       }
@@ -251,7 +260,7 @@ export class DecodeNode extends WorkerNode<DecodeEvent, DecodeEffect> {
       this.memory.place(page, layer, rows, bytes)
       const ok = lineageKey === null || sameBytes(this.memory.seal(page, layer, rows, lineageKey), seal)
       if (ok) this.memory.markFilled(page, layer, rows)
-      this.stepNow({ kind: 'placed', id, outcome: ok ? 'ok' : 'bad_seal' })
+      this.step({ kind: 'placed', now: this.now, id, outcome: ok ? 'ok' : 'bad_seal' })
     })
   }
 }

@@ -15,7 +15,8 @@ export class Tampering {
 
   of<M extends Reserve | Prefill>(message: M, leg: 'prefill' | 'decode'): M {
     const ids = this.#ids(message.requestId, message.ids, leg)
-    return { ...message, ids, ticket: this.#ticket(message.ticket) }
+    const ticket = this.#ticket(message.ticket)
+    return ids === message.ids && ticket === message.ticket ? message : { ...message, ids, ticket }
   }
 
   /** The ticket that reaches a worker: forged, out of date, or as it was issued. */

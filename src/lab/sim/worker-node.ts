@@ -48,6 +48,10 @@ export abstract class WorkerNode<
     return this.#alive
   }
 
+  protected get now(): number {
+    return this.context.world.now
+  }
+
   /** Memory, machine and everything under way in the process are gone. */
   kill(): void {
     this.#alive = false
@@ -98,25 +102,24 @@ export abstract class WorkerNode<
       case 'scrub':
         this.copy(effect.pages, () => {
           this.#giveUp(effect.pages)
-          this.stepNow({ kind: 'scrubbed', id: effect.id })
+          this.step({ kind: 'scrubbed', now: this.now, id: effect.id } as unknown as Event)
         })
         break
       case 'sweep':
         this.later(0, () => {
           const page = effect.table.pages.find((one) => this.memory.spoiled[one] === 1)
-          this.stepNow({ kind: 'swept', id: effect.id, fault: page === undefined ? null : { page, layer: 0 } })
+          this.step({
+            kind: 'swept',
+            now: this.now,
+            id: effect.id,
+            fault: page === undefined ? null : { page, layer: 0 },
+          } as unknown as Event)
         })
         break
       case 'telemetry':
         this.context.check('told', (checker) => checker.told(this.life, effect.event))
         break
     }
-  }
-
-  /** Steps an event at the present time, which is written into it: events are made for one step each. */
-  protected stepNow(event: { readonly kind: string; [key: string]: unknown }): void {
-    event.now = this.context.world.now
-    this.step(event as unknown as Event)
   }
 
   protected later(delay: number, run: () => void): void {
@@ -149,7 +152,8 @@ export abstract class WorkerNode<
       context.check('read', (checker) => checker.read(reader, writer, fresh, page, guarded, position))
     }
     const run = new ForwardRun(this.#tampered(plan), this.memory, context.fences.kernel, readers, watch)
-    const pages = sequences.flatMap((one) => [...one.table.pages])
+    const pages: number[] = []
+    for (const { table } of sequences) for (let i = 0; i < table.pages.length; i++) pages.push(table.pages[i]!)
     context.check('touchBegins', (checker) => checker.touchBegins(this.life, pages))
     const began = context.world.now
     let at = began
@@ -166,7 +170,12 @@ export abstract class WorkerNode<
       context.check('touchEnds', (checker) => checker.touchEnds(this.life, pages))
       if (sequences.some((one) => !context.stages.has(one.requestId)))
         context.coverage.situation('pass ends after its request')
-      this.stepNow({ kind: 'forward_done', result: this.#mixedUp(run.result()), seconds: (at - began) / 1000 })
+      this.step({
+        kind: 'forward_done',
+        now: this.now,
+        result: this.#mixedUp(run.result()),
+        seconds: (at - began) / 1000,
+      } as unknown as Event)
     })
   }
 
