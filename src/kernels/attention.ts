@@ -1,6 +1,7 @@
 import { KernelsError } from './errors.ts'
 import { CREW_HERE, CREW_STATE, type PoolLayout, SLICE_BYTES } from './layout.ts'
 import type { KernelExports } from './module.ts'
+import { pageNotFinite } from './not-finite.ts'
 import type { RotaryTable } from './rotary.ts'
 import type { AttentionFault, AttentionSequence, FaultKind, KernelChecks, KernelShape, PoolKernels } from './types.ts'
 
@@ -106,7 +107,12 @@ export function attentionCall(parts: AttentionParts): PoolKernels['attention'] {
         const record = (laneStart + lane.slices + i * SLICE_BYTES) / 4 + FAULT_WORD
         const kind = FAULTS[words[record]!]
         if (!kind) continue
-        const page = words[record + 1]!
+        const named = words[record + 1]!
+        const { table, start } = sequences[slice.sequence]!
+        const page =
+          kind === 'not_finite'
+            ? pageNotFinite(shape, layout, floats, layer, table.pages, start + slice.row + slice.rows)
+            : named
         faults.set(slice.sequence, { sequence: slice.sequence, kind, page: page === NO_PAGE ? -1 : page })
       }
       job = []

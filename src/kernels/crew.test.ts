@@ -67,7 +67,7 @@ describe('a crew of two', () => {
     const sequences = tables.map((table) => ({ table, start: 80, rows: 60, write: 'recompute' as const }))
     const out = new Float32Array(180 * outWidth(SHAPE))
     const faults = kernels.attention(0, sequences, randomFloats(3)(180 * qkvWidth(SHAPE)), out)
-    expect(faults).toEqual([{ sequence: 1, kind: 'not_finite', page: -1 }])
+    expect(faults).toEqual([{ sequence: 1, kind: 'not_finite', page: tables[1]!.pages[3] }])
   })
 
   it('ends when it is closed, and attention goes on alone', async () => {

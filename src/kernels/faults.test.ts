@@ -147,12 +147,19 @@ const FAULTS: readonly {
   },
   {
     name: 'poison that slipped past every check',
-    fault: { sequence: 1, kind: 'not_finite', page: -1 },
+    fault: { sequence: 1, kind: 'not_finite', page: 2 },
     harm: ({ kernels }) => kernels.writeRows(2, LAYER, 16, new Uint8Array(kernels.rowBytes(16)).fill(255)) as undefined,
   },
 ]
 
 describe('a fault', () => {
+  it('names no page where all numbers are finite, and a sum is not', () => {
+    const b = bench()
+    const wild = new Uint8Array(new Float32Array(b.kernels.rowBytes(16) / 4).fill(3e38).buffer)
+    b.kernels.writeRows(2, LAYER, 16, wild)
+    expect(step(b).faults).toEqual([{ sequence: 1, kind: 'not_finite', page: -1 }])
+  })
+
   const clean = step(bench())
 
   it('is not reported where there is none', () => {

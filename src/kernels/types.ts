@@ -75,7 +75,7 @@ export interface AttentionSequence {
 export interface AttentionFault {
   readonly sequence: number
   readonly kind: FaultKind
-  /** The page as the table names it; -1 where no page is to blame (`not_finite`, a table too short for its rows). */
+  /** The page as the table names it; -1 where no page is to blame (a table too short for its rows, numbers that are finite and too wild). */
   readonly page: number
 }
 

@@ -1,7 +1,7 @@
 import type { PoolKernels } from '../kernels/index.ts'
 import { Batch } from './batch.ts'
 import type { DenseStack } from './dense.ts'
-import type { ForwardFault, ForwardPlan, ForwardResult, SampledToken, SampleRequest, SequencePlan } from './plan.ts'
+import type { ForwardPlan, ForwardResult, SampledToken, SampleRequest, SequencePlan } from './plan.ts'
 import type { ForwardPass, ModelShape, Sampler } from './types.ts'
 import type { EmbeddingTable } from './weights/embedding.ts'
 
@@ -91,8 +91,7 @@ export class PagedForwardPass implements ForwardPass {
       write: plan.write,
     }))
     for (const { sequence, kind, page } of this.#parts.kernels.attention(layer, views, qkv, out)) {
-      const fault: ForwardFault = kind === 'not_finite' ? { kind, layer } : { kind, page, layer }
-      batch.fault(active[sequence]!, fault)
+      batch.fault(active[sequence]!, { kind, page, layer })
     }
     return out
   }
@@ -110,7 +109,7 @@ export class PagedForwardPass implements ForwardPass {
     )
     wanted.forEach((entry, i) => {
       if (!Number.isFinite(head.sums[i])) {
-        batch.fault(entry, { kind: 'not_finite', layer: layers - 1 })
+        batch.fault(entry, { kind: 'not_finite', page: -1, layer: layers - 1 })
         return
       }
       const request = entry.plan.sample!

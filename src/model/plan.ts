@@ -62,7 +62,8 @@ export type ForwardFault =
   | { readonly kind: 'unfilled_row'; readonly page: number; readonly layer: number }
   | { readonly kind: 'guard_row'; readonly page: number; readonly layer: number }
   | { readonly kind: 'write_order'; readonly page: number; readonly layer: number }
-  | { readonly kind: 'not_finite'; readonly layer: number }
+  /** `page` is the first that holds NaN or infinity; -1 where each number of every page is one. */
+  | { readonly kind: 'not_finite'; readonly page: number; readonly layer: number }
 
 /** One entry per entry of the plan, in its order, naming the request and sequence it belongs to (R10). */
 export interface SequenceResult {

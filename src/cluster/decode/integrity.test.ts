@@ -182,6 +182,26 @@ describe('a fault in a pass', () => {
     ])
   })
 
+  it('that no page is to blame for makes every page suspect in which something stands, and no other’s', () => {
+    const { machine, step } = started()
+    const alone = planOf(fill(step, 'a', reserve(step, 'a')))
+    fill(step, 'b', reserve(step, 'b'))
+    const both = planOf(step({ kind: 'forward_done', result: resultOf(alone), seconds: 0 }))
+    const good = resultOf(both)
+    const fault = { kind: 'not_finite', page: -1, layer: 0 } as const
+    const results = [{ ...good.results[0]!, fault, sampled: null }, good.results[1]!]
+    const end = step({ kind: 'forward_done', result: { ...good, results }, seconds: 0 })
+    const suspects = ofKind(end, 'telemetry').flatMap(({ event }) =>
+      event.kind === 'page_quarantined' ? [event.page] : [],
+    )
+    // Of its three pages the last has no row yet.
+    expect(suspects).toEqual([...both.sequences[0]!.table.pages.subarray(0, 2)])
+    const [scrub] = ofKind(end, 'scrub')
+    expect([...scrub!.pages].sort()).toEqual(suspects)
+    step({ kind: 'scrubbed', id: scrub!.id })
+    expect(machine.poolCounts()).toMatchObject({ free: 9, quarantined: 0 })
+  })
+
   it('gives rows that changed places to nobody, also within one request (R10)', () => {
     const { step } = started()
     const copying = fill(step, 'r', reserve(step, 'r', { n: 2 }))

@@ -79,8 +79,7 @@ export class Stepper {
       return
     }
     if (result.fault !== null || result.sampled === null) {
-      const page = result.fault !== null && 'page' in result.fault ? result.fault.page : -1
-      this.#host.fault(request, 'R5', result.fault?.kind ?? 'no_sample', page)
+      this.#host.fault(request, 'R5', result.fault?.kind ?? 'no_sample', result.fault?.page ?? -1)
       return
     }
     if (plan.write === 'append') {

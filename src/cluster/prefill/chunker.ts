@@ -110,7 +110,8 @@ export class Chunker {
       return
     }
     if (result.fault !== null) {
-      this.#host.fault(job, 'R5', result.fault.kind, 'page' in result.fault ? result.fault.page : null)
+      const { kind, page } = result.fault
+      this.#host.fault(job, 'R5', kind, page < 0 ? null : page)
       return
     }
     const standing = plan.start + plan.tokens.length

@@ -230,6 +230,10 @@ export class PrefillMachine implements Prefiller {
     if (node === undefined) this.#pages.integrityFault(job.holding, rule, fault, page)
     else this.#condemn(node, rule, fault, job)
     this.#fail(job, 'kv_integrity', `${rule} ${fault}${page === null ? '' : ` page ${page}`}`)
+    if (page === null && fault === 'not_finite') {
+      // Nothing says which page it was: those that it borrowed are as suspect as its own.
+      for (const each of [...job.borrowed].reverse()) this.#condemn(each, rule, fault, job)
+    }
   }
 
   #fail(job: PrefillJob, code: FailureCode, detail: string): void {

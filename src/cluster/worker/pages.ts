@@ -168,18 +168,20 @@ export class WorkerPages {
   }
 
   /**
-   * Reports what was found wrong with a request's page, and keeps the page from everybody until it is overwritten. Only a
-   * page of the request itself is taken: a corrupt plan may name others', and those are as good as before.
+   * Reports what was found wrong with a request's page, and keeps the page from everybody until it is overwritten; only one of
+   * its own, since a corrupt plan may name others'. Of a sum that is no number without a page to blame, all that hold rows.
    */
   integrityFault(holding: Holding, rule: string, fault: string, page: number | null): void {
     const { requestId } = holding.identity
     const owner = holding.owner
     this.telemetry({ kind: 'integrity_fault', role: this.#role, rule, fault, page: page ?? -1, owner, requestId })
-    const grant = holding.grants.find((one) => one.page === page)
-    if (grant === undefined || this.#ledger.isQuarantined(grant)) return
-    const refused = this.#ledger.quarantine(grant)
-    if (refused !== null) this.#report(refused)
-    else this.#quarantined(grant, fault)
+    for (const grant of holding.grants) {
+      const suspect = page === null && fault === 'not_finite' ? this.#ledger.filled(grant, 0) > 0 : grant.page === page
+      if (!suspect || this.#ledger.isQuarantined(grant)) continue
+      const refused = this.#ledger.quarantine(grant)
+      if (refused !== null) this.#report(refused)
+      else this.#quarantined(grant, fault)
+    }
   }
 
   /**
