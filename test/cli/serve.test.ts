@@ -86,6 +86,38 @@ describe('serve', () => {
     )
   })
 
+  it('serves a model whose workers share a memory', async () => {
+    const files = temporaryFolder({
+      'bulkhead.yaml': 'models: [{ id: tiny, engine: { transport: shared, prefill_pool: 4096, decode_pool: 4096 } }]',
+    })
+    const shared = await startServe(files.path, [], { BULKHEAD_KEYS: 'acme=KEY-ONE-ACME' })
+    const ask = async (url: string): Promise<unknown> => {
+      const response = await fetch(`${url}/v1/completions`, {
+        method: 'POST',
+        headers: { authorization: 'Bearer KEY-ONE-ACME', 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'tiny', prompt: 'Once upon a time', max_tokens: 12, seed: 4, logprobs: 2 }),
+      })
+      expect(response.status).toBe(200)
+      return ((await response.json()) as { choices: unknown }).choices
+    }
+    expect((await fetch(`${shared.url}/ready`)).status).toBe(200)
+    expect(await ask(shared.url)).toEqual(await ask(server.url))
+    const workers = (await run('pgrep', ['-P', String(shared.pid)])).stdout.trim().split('\n')
+    expect(await shared.stop()).toBe(0)
+    expect(workers.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
+    files.remove()
+  })
+
+  it('refuses two pools that no one memory can hold', async () => {
+    const files = temporaryFolder({
+      'bulkhead.yaml':
+        'models: [{ id: tiny, engine: { transport: shared, prefill_pool: 600000, decode_pool: 600000 } }]',
+    })
+    const { code, stderr } = await bulkhead(['serve', '--check'], { cwd: files.path })
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/transport: shared gives them; two of \d+ tokens do/)])
+    files.remove()
+  })
+
   it('ends at SIGTERM with exit 0 and leaves no worker behind', async () => {
     const second = await startServe(folder.path, ['--model', 'tiny'])
     const children = (await run('pgrep', ['-P', String(second.pid)])).stdout.trim().split('\n')

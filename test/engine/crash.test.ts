@@ -116,16 +116,31 @@ test('stop lets a running answer end, and takes nothing new', async () => {
   expect(pids.map((pid) => isAlive(pid!))).toEqual([false, false])
 })
 
-test('when the gateway is killed in the middle of an answer, no worker outlives it and no socket stays', async () => {
+test.each(['socket', 'shared'])(
+  'stopped in the middle of their passes, workers end without a word: %s',
+  async (transport) => {
+    const child = spawn(process.execPath, [resolve(import.meta.dirname, 'stopping-process.js'), transport, '4'])
+    let said = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (data) => {
+        said += data
+      })
+    const code = await new Promise((ended) => child.once('close', ended))
+    expect([code, said]).toEqual([0, ''])
+  },
+)
+
+const killed = 'when the gateway is killed in the middle of an answer, no worker outlives it and no socket stays: %s'
+test.each(['socket', 'shared'])(killed, async (transport) => {
   const places = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('bulkhead-'))
   const before = places()
-  const gateway = spawn(process.execPath, [resolve(import.meta.dirname, 'gateway-process.js')], {
+  const gateway = spawn(process.execPath, [resolve(import.meta.dirname, 'gateway-process.js'), transport], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const pids = await firstLine(gateway)
   expect(pids).toHaveLength(2)
   expect(pids.map(isAlive)).toEqual([true, true])
-  expect(places()).toHaveLength(before.length + 1)
+  expect(places()).toHaveLength(before.length + (transport === 'socket' ? 1 : 0))
   gateway.kill('SIGKILL')
   await until(() => pids.every((pid) => !isAlive(pid) || isZombie(pid)))
   expect(places()).toEqual(before)

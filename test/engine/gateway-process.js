@@ -1,12 +1,16 @@
-/** A gateway process of its own, to be killed: starts the engine and, with an answer under way, prints its workers' process ids. */
+/**
+ * A gateway process of its own, to be killed: starts the engine over the transport it is given and, with an answer under way,
+ * prints its workers' process ids.
+ */
 import { createSecrets } from '../../dist/host/node/index.js'
 import { inspectModel } from '../../dist/model/index.js'
 import { startEngine } from '../../dist/runtime/index.js'
 
 const weights = new URL('../../models/tiny.gguf', import.meta.url).pathname
 const { digest, shape } = await inspectModel(weights)
+const [transport] = process.argv.slice(2)
 const engine = await startEngine({
-  models: [{ id: 'tiny', weights, digest, shape, prefillPool: 1024, decodePool: 1024, pageSize: 16 }],
+  models: [{ id: 'tiny', weights, digest, shape, prefillPool: 1024, decodePool: 1024, pageSize: 16, transport }],
   secrets: createSecrets(new Uint8Array(32)),
   telemetry: () => undefined,
 })

@@ -15,10 +15,19 @@ import {
   type RouterToDecode,
   type RouterToPrefill,
   routerDefaults,
+  type Transport,
 } from '../../cluster/index.ts'
 import { sample } from '../../engine/index.ts'
 import { nodeClock, nodeDigests, nodeRandom } from '../../host/node/index.ts'
-import { createPool, type KernelShape, openPool, type PoolKernels, type PoolMemory } from '../../kernels/index.ts'
+import {
+  createPools,
+  type KernelShape,
+  type NeighbourPool,
+  openNeighbour,
+  openPool,
+  type PoolKernels,
+  type PoolMemory,
+} from '../../kernels/index.ts'
 import type { FreeList } from '../../kv/index.ts'
 import { type ForwardPass, type ForwardPlan, loadModel, poolShape } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
@@ -36,6 +45,8 @@ export interface LocalEngineOptions {
   /** A full set as `serve` has it, or a partial one where a test or a demonstration takes fences away. */
   readonly fences: Fences
   readonly telemetry: (event: TelemetryEvent) => void
+  /** Default `socket`. */
+  readonly transport?: Transport
   /** Absent: no prefix cache. */
   readonly prefixCache?: PrefixCacheOptions
   /** Called after every step of either worker that may have changed its pool, from the first on; `use` looks at it now. */
@@ -57,6 +68,8 @@ export interface EngineSeams {
   readonly pass?: (role: WorkerRole, kernels: PoolKernels, pageSize: number) => ForwardPass
   /** Replaces a pool's kernels: the `worker`'s, which place and send rows, or, together with `pass`, the `pass`'s. */
   readonly kernels?: (role: WorkerRole, user: 'worker' | 'pass', kernels: PoolKernels) => PoolKernels
+  /** Transport `shared`: replaces what prefill stores with. */
+  readonly neighbour?: (neighbour: NeighbourPool) => NeighbourPool
   readonly prefill?: (machine: Prefiller) => Prefiller
   readonly decode?: (machine: Decoder) => Decoder
   /** What prefill and decode hand their frames to; `channel` delivers them. */
@@ -78,11 +91,14 @@ export interface LocalEngine extends EnginePort {
 export const startLocalEngine = async (options: LocalEngineOptions): Promise<LocalEngine> => {
   const { model, fences, rewrite, seams } = options
   const key = nodeRandom.bytes(32)
-  const direct = localChannel(
-    () => prefill.core,
-    () => decode.core,
-    options.pace ? () => options.pace!('page') : null,
-  )
+  const shared = options.transport === 'shared'
+  const direct = localChannel({
+    prefill: () => prefill.core,
+    decode: () => decode.core,
+    pace: options.pace ? () => options.pace!('page') : null,
+    stored: shared,
+    openPrefill: (floor) => prefill.core.linkUp(channel, floor),
+  })
   const channel = seams?.channel?.(direct) ?? direct
   const common = {
     model: model.id,
@@ -91,6 +107,7 @@ export const startLocalEngine = async (options: LocalEngineOptions): Promise<Loc
     crypto: nodeDigests.keyed(key),
     scrub: model.scrub ?? prefillDefaults.scrub,
     sweepEvery: prefillDefaults.sweepEvery,
+    transport: options.transport ?? 'socket',
   }
   const shapes = {
     prefill: poolShape(model.shape, model.prefillPool, model.pageSize),
@@ -122,25 +139,28 @@ export const startLocalEngine = async (options: LocalEngineOptions): Promise<Loc
     toPrefill: (_epoch, message) => prefill.core.message(rewrite?.toPrefill?.(message) ?? message),
     toDecode: (_epoch, message) => decode.core.message(rewrite?.toDecode?.(message) ?? message),
   })
+  const pools = poolsOf(shapes, key, shared)
+  const neighbour = shared ? openNeighbour(pools.prefill, pools.decode) : null
   let broken: unknown = null
   const fatal = (error: unknown): void => {
     broken ??= error
     router.close()
   }
-  const prefill = await startLeg<PrefillToRouter, PrefillCore>(options, 'prefill', shapes.prefill, key, {
+  const prefill = await startLeg<PrefillToRouter, PrefillCore>(options, 'prefill', pools.prefill, {
+    ...(neighbour && { neighbour: seams?.neighbour?.(neighbour) ?? neighbour }),
     send: (message) => queueMicrotask(() => router.dispatch({ kind: 'from_prefill', epoch: 1, message })),
     make: (ports) => createPrefillCore(seams?.prefill?.(machines.prefill) ?? machines.prefill, ports),
     fatal,
   })
-  const decode = await startLeg<DecodeToRouter, DecodeCore>(options, 'decode', shapes.decode, key, {
+  const decode = await startLeg<DecodeToRouter, DecodeCore>(options, 'decode', pools.decode, {
     send: (message) => queueMicrotask(() => router.dispatch({ kind: 'from_decode', epoch: 2, message })),
     make: (ports) => createDecodeCore(seams?.decode?.(machines.decode) ?? machines.decode, ports, () => undefined),
     fatal,
   })
-  for (const { core } of [prefill, decode]) {
-    core.start()
-    core.linkUp(channel)
-  }
+  prefill.core.start()
+  decode.core.start()
+  if (!shared) prefill.core.linkUp(channel)
+  decode.core.linkUp(channel)
   return {
     models: () => [
       {
@@ -161,6 +181,22 @@ export const startLocalEngine = async (options: LocalEngineOptions): Promise<Loc
   }
 }
 
+/** Over `shared` both stand in one memory. */
+const poolsOf = (
+  shapes: Readonly<Record<WorkerRole, KernelShape>>,
+  sealKey: Uint8Array,
+  shared: boolean,
+): Readonly<Record<WorkerRole, PoolMemory>> => {
+  const request = (role: WorkerRole) => ({
+    shape: shapes[role],
+    key: new BigUint64Array(nodeRandom.bytes(16).buffer),
+    sealKey,
+  })
+  const both = [request('prefill'), request('decode')]
+  const [prefill, decode] = shared ? createPools(both) : both.flatMap((one) => createPools([one]))
+  return { prefill: prefill!, decode: decode! }
+}
+
 interface Leg<Core> {
   readonly core: Core
   readonly pass: ForwardPass
@@ -169,16 +205,15 @@ interface Leg<Core> {
 const startLeg = async <Message, Core extends ForwardReports & { poolUse(): PoolUse }>(
   options: LocalEngineOptions,
   role: WorkerRole,
-  shape: KernelShape,
-  sealKey: Uint8Array,
+  pool: PoolMemory,
   parts: {
+    readonly neighbour?: NeighbourPool
     readonly send: (message: Message) => void
     readonly make: (ports: WorkerPorts<Message>) => Core
     readonly fatal: (error: unknown) => void
   },
 ): Promise<Leg<Core>> => {
   const { model, fences, telemetry, onStep, pace, rewrite } = options
-  const pool = createPool(shape, new BigUint64Array(nodeRandom.bytes(16).buffer), sealKey)
   const kernelsFor = (user: 'worker' | 'pass'): PoolKernels => {
     const lane = user === 'worker' ? 0 : 1
     const kernels = openPool(pool, { lane, checks: fences.kernel, ...model.shape })
@@ -196,8 +231,9 @@ const startLeg = async <Message, Core extends ForwardReports & { poolUse(): Pool
     now: nodeClock.now,
     digests: nodeDigests,
     kernels: kernelsFor('worker'),
-    poolPages: shape.pages,
-    pageSize: shape.pageSize,
+    ...(parts.neighbour && { neighbour: parts.neighbour }),
+    poolPages: pool.shape.pages,
+    pageSize: pool.shape.pageSize,
     forward: (plan) => void run(plan).catch(parts.fatal),
     send: parts.send,
     telemetry,

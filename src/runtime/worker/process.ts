@@ -28,8 +28,11 @@ const send = (message: FromWorker): void => {
 
 const leave = (code: number): void => void leaveProcess(code, forward ? [forward] : [], tidy)
 
+let crashed = false
 const crash = (error: unknown): void => {
-  send(crashReport(error))
+  // The first is the cause; what follows is the end that it brings.
+  if (!crashed) send(crashReport(error))
+  crashed = true
   leave(EXIT_CRASHED)
 }
 
