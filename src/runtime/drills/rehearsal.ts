@@ -1,6 +1,7 @@
 import { issueTicket, type Ticket, tokenDigest } from '../../admission/index.ts'
 import {
   DecodeMachine,
+  type Decoder,
   type DecodeToPrefill,
   type DecodeToRouter,
   decodeDefaults,
@@ -34,6 +35,8 @@ export interface RehearsalOptions {
   /** Transport `shared`: stores from this pool into this pool; both legs' pages are in it. */
   readonly itself?: NeighbourPool
   readonly digests: DigestTools
+  /** What stands for decode's machine where a test takes a detector away. */
+  readonly decoder?: (machine: Decoder) => Decoder
   /** First of the drill's pages of each leg. */
   readonly prefillPage: number
   readonly decodePage: number
@@ -63,7 +66,11 @@ export class Rehearsal {
     const shared = { ...worker, shape: { ...worker.shape, pages: REHEARSAL_PAGES }, sweepEvery: 0 }
     const decode = new DecodeMachine({ ...decodeDefaults, ...shared })
     const prefill = new PrefillMachine({ ...prefillDefaults, ...shared })
-    this.#decode = createDecodeCore(decode, this.#ports(options.decodePage, this.#plans), () => undefined)
+    this.#decode = createDecodeCore(
+      options.decoder?.(decode) ?? decode,
+      this.#ports(options.decodePage, this.#plans),
+      () => undefined,
+    )
     this.#prefill = createPrefillCore(prefill, {
       ...this.#ports<PrefillToRouter>(options.prefillPage, null, (plan) => this.#compute(plan)),
       ...(options.itself && {
