@@ -30,6 +30,7 @@ describe('without a file', () => {
       demoTenants: true,
       tenants: [],
       queue: { timeoutMilliseconds: 60_000, places: 1024 },
+      drillEveryMilliseconds: 300_000,
       bodyLimit: 32 * 1024 * 1024,
     })
     expect(
@@ -67,6 +68,7 @@ secret: { env: BULKHEAD_SECRET }
 admin: { keys: [{ sha256: ${sha256('root').toUpperCase()} }] }
 queue_timeout: 1.5m
 queue_places: 3
+drill_every: 30s
 body_limit: 1MiB
 security_txt: ./security.txt
 tenants:
@@ -121,6 +123,7 @@ models:
         },
       ],
       queue: { timeoutMilliseconds: 90_000, places: 3 },
+      drillEveryMilliseconds: 30_000,
       bodyLimit: 1024 * 1024,
       securityTxt: './security.txt',
     })
@@ -180,6 +183,7 @@ models:
   it('reports every wrong value at once, with what was expected and what stands there', () => {
     const found = refused(`listen: 99
 queue_timeout: 60
+drill_every: 9s
 body_limit: 0MiB
 allowed_hosts: ["http://x"]
 models: [{ id: "a b", engine: { prefill_pool: -1, decode_pool: 1.5, page_size: 17, integrity: some } }]`)
@@ -192,6 +196,7 @@ models: [{ id: "a b", engine: { prefill_pool: -1, decode_pool: 1.5, page_size: 1
       ['models[0].engine.page_size', '17'],
       ['models[0].engine.integrity', '"some"'],
       ['queue_timeout', '60'],
+      ['drill_every', '"9s"'],
       ['body_limit', '"0MiB"'],
     ])
     expect(found[3]!.expected).toBe('a whole number above 0')

@@ -83,6 +83,7 @@ function resolve(
     demoTenants: source === 'built-in' || tenants.length === 0,
     models,
     queue: { timeoutMilliseconds: input.queue_timeout, places: input.queue_places },
+    drillEveryMilliseconds: input.drill_every,
     bodyLimit: input.body_limit,
     securityTxt: input.security_txt ?? null,
   }

@@ -16,6 +16,12 @@ const duration = z
   .refine((value) => (parseDuration(value) ?? 0) > 0, { error: 'a duration such as 60s, 250ms or 2m' })
   .transform((value) => parseDuration(value)!)
 
+const DRILLS = 'a duration from 10s to 24h'
+const drillEvery = z
+  .string({ error: DRILLS })
+  .refine((value) => isBetween(parseDuration(value), 10_000, 86_400_000), { error: DRILLS })
+  .transform((value) => parseDuration(value)!)
+
 const size = z
   .string({ error: 'a size such as 32MiB' })
   .refine((value) => (parseSize(value) ?? 0) > 0, { error: 'a size such as 32MiB or 2GiB' })
@@ -112,6 +118,7 @@ export const configSchema = z.strictObject(
     models: z.array(model, { error: 'a list of models' }).min(1, { error: 'at least one model' }).optional(),
     queue_timeout: duration.default(60_000),
     queue_places: positive.default(1_024),
+    drill_every: drillEvery.default(300_000),
     body_limit: size.default(32 * 2 ** 20),
     security_txt: text('a file').optional(),
   },
@@ -125,4 +132,8 @@ export type KeyInput = z.output<typeof key>
 /** The file's shape as JSON Schema (draft 2020-12), for editors. */
 export function configJsonSchema(): Record<string, unknown> {
   return { title: 'Bulkhead configuration', ...z.toJSONSchema(configSchema, { io: 'input' }) }
+}
+
+function isBetween(value: number | null, least: number, most: number): boolean {
+  return value !== null && value >= least && value <= most
 }

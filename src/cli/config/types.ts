@@ -14,6 +14,8 @@ export interface Config {
   readonly demoTenants: boolean
   readonly models: readonly ModelConfig[]
   readonly queue: { readonly timeoutMilliseconds: number; readonly places: number }
+  /** How often each worker drills its detectors (R14). */
+  readonly drillEveryMilliseconds: number
   /** Bytes. */
   readonly bodyLimit: number
   /** A file, relative to the configuration's folder; null: `/.well-known/security.txt` is a 404. */

@@ -72,6 +72,7 @@ export async function startServer(
     models: plan.models.map((model) => engineModel(model, config)),
     secrets: createSecrets(secretOf(config, state)),
     telemetry,
+    drillEveryMs: config.drillEveryMilliseconds,
   })
   const offload = createOffload({ module: offloadModule(plan.models.map(({ plan: model }) => offloadModel(model))) })
   const feed = createServeFeed({
