@@ -45,6 +45,13 @@ describe('answers', () => {
     const together = await Promise.all(asked.map(([length, n, salt]) => answerOf(shared!, length, n, salt)))
     for (const [at, [length, n, salt]] of asked.entries())
       expect(together[at]).toEqual(await answerOf(socket!, length, n, salt))
+    // A new life of prefill finds a pool that was in use, and nothing of it in its cache.
+    shared!.restart('tiny', 'prefill')
+    await until(() => !shared!.models()[0]!.ready)
+    await until(() => shared!.models()[0]!.ready)
+    expect(shared!.models()[0]!.pools.prefill.free).toBe(shared!.models()[0]!.pools.prefill.total)
+    for (const [length, n, salt] of asked)
+      expect(await answerOf(shared!, length, n, salt)).toEqual(await answerOf(socket!, length, n, salt))
   })
 })
 

@@ -1,5 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { DecodeEffect, DecodeEvent, PageFrame, PoolUse, PrefillEffect, PrefillEvent } from '../../cluster/index.ts'
+import type {
+  DecodeEffect,
+  DecodeEvent,
+  PageFrame,
+  PlaceEffect,
+  PoolUse,
+  PrefillEffect,
+  PrefillEvent,
+} from '../../cluster/index.ts'
 import { nodeDigests } from '../../host/node/index.ts'
 import { createPool, openPool, type PoolKernels } from '../../kernels/index.ts'
 import { createDecodeCore } from './decode-core.ts'
@@ -63,7 +71,7 @@ describe('decode', () => {
     kernels.writeRows(3, 1, 3, rows)
     return kernels.seal(3, 1, 3, LINEAGE)
   }
-  const place = (seal: Uint8Array, lineageKey: Uint8Array | null): DecodeEffect => ({
+  const place = (seal: Uint8Array, lineageKey: Uint8Array | null): PlaceEffect => ({
     kind: 'place',
     id: 11,
     stored: false,
@@ -73,7 +81,7 @@ describe('decode', () => {
     seal,
     lineageKey,
   })
-  const run = (effect: DecodeEffect, rows: Uint8Array): DecodeEvent[] => {
+  const run = (effect: DecodeEffect, rows?: Uint8Array): DecodeEvent[] => {
     const { seen, machine } = scripted<DecodeEvent, DecodeEffect>({ start: [claim], page_frame: [effect] })
     const core = createDecodeCore(machine, ports(), (reason) => log.push(`cut ${reason}`))
     core.start()
@@ -94,6 +102,30 @@ describe('decode', () => {
     const seen = run(place(sealOf(rowsOf(3)), LINEAGE), rowsOf(4))
     expect(seen.at(-1)).toMatchObject({ kind: 'placed', id: 11, outcome: 'bad_seal' })
     expect(kernels.filled(2, 1)).toBe(0)
+  })
+
+  test('a page that the writer stored is verified where it stands, and nothing is written', () => {
+    const seal = sealOf(rowsOf(3))
+    kernels.writeRows(2, 1, 3, rowsOf(3))
+    expect(run({ ...place(seal, LINEAGE), stored: true }).at(-1)).toMatchObject({ kind: 'placed', outcome: 'ok' })
+    expect(kernels.filled(2, 1)).toBe(3)
+  })
+
+  test('a page in which something else stands than was sealed never counts as filled', () => {
+    const seal = sealOf(rowsOf(3))
+    kernels.writeRows(2, 1, 3, rowsOf(5))
+    expect(run({ ...place(seal, LINEAGE), stored: true }, rowsOf(3)).at(-1)).toMatchObject({ outcome: 'bad_seal' })
+    expect(kernels.filled(2, 1)).toBe(0)
+  })
+
+  test("the writer's word and its leases go the way they came", () => {
+    const lease = { id: 4, epoch: 1 }
+    const { seen, machine } = scripted<DecodeEvent, DecodeEffect>({ link_up: [{ kind: 'open_leases', floor: 4 }] })
+    const core = createDecodeCore(machine, ports(), () => undefined)
+    core.linkUp({ sendLeaseClosed: () => true, openLeases: (floor) => log.push(`open from ${floor}`) })
+    core.acknowledged(lease)
+    expect(log.filter((line) => line !== 'idle')).toEqual(['open from 4'])
+    expect(seen.at(-1)).toMatchObject({ kind: 'acknowledged', lease })
   })
 
   test('without seals the bytes are taken as they are', () => {
