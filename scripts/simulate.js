@@ -24,12 +24,13 @@ const { runSeeds } = await import('../dist/lab/index.js')
 const sources = readFileSync(join(root, 'dist', '.bulkhead-built'), 'utf8')
 
 const done = readRecord()
-let { seeds, events, digest, seconds } = done
+let { seeds, events, fewestEvents, digest, seconds } = done
 const failures = [...done.failures]
 while (seeds < wanted) {
   const report = runSlice(seeds, Math.min(slice, wanted - seeds), digest)
   seeds += report.seeds
   events += report.events
+  fewestEvents = Math.min(fewestEvents, report.fewestEvents)
   digest = report.digest
   seconds += report.seconds
   failures.push(...report.failures)
@@ -39,7 +40,8 @@ while (seeds < wanted) {
 for (const { seed, checker, replay } of failures) console.log(`seed ${seed} ${checker}: ${replay}`)
 const rate = (seeds / seconds).toFixed(0)
 console.log(
-  `${seeds} seeds from 0: ${events} events, ${failures.length} failures, digest ${digest}; ${rate} seeds per CPU second`,
+  `${seeds} seeds from 0: ${events} events (at least ${fewestEvents} a seed), ${failures.length} failures, ` +
+    `digest ${digest}; ${rate} seeds per CPU second`,
 )
 process.exit(failures.length === 0 ? 0 : 1)
 
@@ -51,6 +53,7 @@ function runSlice(from, count, after) {
     from,
     seeds: count,
     events: report.events,
+    fewestEvents: report.fewestEvents,
     digest: report.digest,
     failures: report.failures,
     seconds: (user + system) / 1e6,
@@ -58,7 +61,7 @@ function runSlice(from, count, after) {
 }
 
 function readRecord() {
-  const nothing = { seeds: 0, events: 0, digest: null, seconds: 0, failures: [] }
+  const nothing = { seeds: 0, events: 0, fewestEvents: Number.MAX_SAFE_INTEGER, digest: null, seconds: 0, failures: [] }
   mkdirSync(dirname(values.record), { recursive: true })
   const lines = existsSync(values.record) ? readFileSync(values.record, 'utf8').trim().split('\n').filter(Boolean) : []
   const slices = lines.map((line) => JSON.parse(line))
@@ -70,6 +73,7 @@ function readRecord() {
     (sum, one) => ({
       seeds: sum.seeds + one.seeds,
       events: sum.events + one.events,
+      fewestEvents: Math.min(sum.fewestEvents, one.fewestEvents),
       digest: one.digest,
       seconds: sum.seconds + one.seconds,
       failures: [...sum.failures, ...one.failures],

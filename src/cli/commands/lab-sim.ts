@@ -59,9 +59,10 @@ export const labSim: Command = {
   },
 }
 
-function linesOf({ from, seeds, events, digest, failures, coverage }: SeedsReport): string[] {
+function linesOf({ from, seeds, events, fewestEvents, digest, failures, coverage }: SeedsReport): string[] {
   return [
     `${seeds} seeds from ${from}: ${events} events, ${failures.length} failures, digest ${digest}`,
+    `fewest events in a seed: ${fewestEvents}`,
     ...failures.map(
       ({ seed, checker, message, replay: command }) => `  seed ${seed} ${checker}: ${message}: ${command}`,
     ),

@@ -35,6 +35,8 @@ export interface SeedsReport {
   readonly from: number
   readonly seeds: number
   readonly events: number
+  /** Of the seed that had fewest. */
+  readonly fewestEvents: number
   /** Over the digests of all seeds; the same on every run and every machine. */
   readonly digest: string
   readonly failures: readonly {
@@ -122,9 +124,11 @@ export const runSeeds = (
   const coverage = options.coverage ?? new Coverage()
   const failures: SeedsReport['failures'][number][] = []
   let events = 0
+  let fewestEvents = Number.MAX_SAFE_INTEGER
   for (let seed = from; seed < from + seeds; seed++) {
     const result = runSeed(seed, { ...options, coverage })
     events += result.events
+    fewestEvents = Math.min(fewestEvents, result.events)
     digest.add(result.digest)
     if (result.failure !== null) {
       const { checker, message } = result.failure
@@ -132,7 +136,7 @@ export const runSeeds = (
     }
     onSeed(result)
   }
-  return { from, seeds, events, digest: digest.hex(), failures, coverage: coverage.report() }
+  return { from, seeds, events, fewestEvents, digest: digest.hex(), failures, coverage: coverage.report() }
 }
 
 /** Pools are tiny, so that pages change hands all the time; every shape that admission lets through must do. */
