@@ -11,6 +11,7 @@ import { errorOverwritten } from './error-overwritten-by-length.ts'
 import type { Fault } from './fault.ts'
 import { stubCompletes } from './given-up-but-completed.ts'
 import { indexBeforeFill } from './index-before-fill.ts'
+import { lateStore } from './late-store-after-abort.ts'
 import { metadataSlot } from './metadata-slot-reused.ts'
 import { paddingRow } from './padding-row-writes-a-real-slot.ts'
 import { readerAfterFree } from './page-freed-under-its-reader.ts'
@@ -23,6 +24,7 @@ import { poolShrunk } from './pool-shrunk-by-restart.ts'
 import { shortPrefillPool } from './prefill-pool-short.ts'
 import { silentTruncation } from './prompt-cut-silently.ts'
 import { idsMixedUp } from './prompt-of-another-request.ts'
+import { queuedStore } from './queued-store-after-abort.ts'
 import { layerNotReady } from './read-before-layer-is-ready.ts'
 import { recycledState } from './recycled-state-not-reset.ts'
 import { placeholder } from './rejected-placeholder.ts'
@@ -44,6 +46,8 @@ export const faults: readonly Fault[] = [
   silentTruncation,
   errorOverwritten,
   lateWriter,
+  queuedStore,
+  lateStore,
   staleReference,
   readerAfterFree,
   stagingBuffer,

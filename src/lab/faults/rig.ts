@@ -1,4 +1,10 @@
-import { type EnginePort, type PoolUse, type PrefixCacheOptions, privatePrefixes } from '../../cluster/index.ts'
+import {
+  type EnginePort,
+  type PoolUse,
+  type PrefixCacheOptions,
+  privatePrefixes,
+  type Transport,
+} from '../../cluster/index.ts'
 import type { GatewayHandler } from '../../gateway/index.ts'
 import type { ForwardPass, ForwardPlan } from '../../model/index.ts'
 import { startLocalEngine } from '../../runtime/index.ts'
@@ -25,6 +31,8 @@ export interface RigOptions {
   readonly believed?: Partial<Sizes>
   /** Absent: no prefix cache, and every page goes home with its request. What is not named is as `serve` has it. */
   readonly prefixCache?: Partial<PrefixCacheOptions>
+  /** Default `socket`: decode places what prefill sends. `shared`: prefill stores into decode's pages itself. */
+  readonly transport?: Transport
   readonly sabotage?: (wire: Wire) => Sabotage
 }
 
@@ -99,6 +107,7 @@ export async function openRig(workshop: Workshop, options: RigOptions): Promise<
     },
     fences: options.guards.fences(options.bookkeeping),
     telemetry,
+    ...(options.transport && { transport: options.transport }),
     ...(options.prefixCache && { prefixCache: { ...privatePrefixes, ...options.prefixCache } }),
     rewrite: { ...(toPrefill && { toPrefill }), ...(toDecode && { toDecode }) },
     seams: { ...sabotage, pass: (role, kernels, pageSize) => spoilt(role, workshop.pass(kernels, pageSize), sabotage) },

@@ -6,7 +6,8 @@ import type { Tenant } from './cast.ts'
 import type { Rule } from './rules.ts'
 
 /** What is wrong with an engine: parts put in at its seams. Everything that is not named is the product's own. */
-export interface Sabotage extends Pick<EngineSeams, 'kernels' | 'prefill' | 'decode' | 'channel' | 'freeList'> {
+export interface Sabotage
+  extends Pick<EngineSeams, 'kernels' | 'neighbour' | 'prefill' | 'decode' | 'channel' | 'freeList'> {
   readonly toPrefill?: (message: RouterToPrefill) => RouterToPrefill
   readonly toDecode?: (message: RouterToDecode) => RouterToDecode
   readonly plan?: (role: Role, plan: ForwardPlan) => ForwardPlan

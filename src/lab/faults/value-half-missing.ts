@@ -1,12 +1,13 @@
+import type { PoolKernels } from '../../kernels/index.ts'
 import { CODE_LENGTH } from './cast.ts'
 import type { Fault } from './fault.ts'
 import { readByB, serveA } from './play.ts'
-import { tapDecode } from './seams.ts'
+import { tapPrefill } from './seams.ts'
 
 /**
- * F068, F071: keys and values of a page are two transfers, and only the keys arrive. Attention finds places by what B said and
- * reads what A said there. B's own characters lead it astray after the first of A's, so B asks again and again, each time
- * with what it has learnt put in the place of its own code.
+ * F068, F071: keys and values of a page are two one-sided writes, and only the keys arrive. Attention finds places by what B
+ * said and reads what A said there. B's own characters lead it astray after the first of A's, so B asks again and again, each
+ * time with what it has learnt put in the place of its own code.
  */
 export const valueHalfMissing: Fault = {
   name: 'value-half-missing',
@@ -18,26 +19,35 @@ export const valueHalfMissing: Fault = {
   play: async (bench) => {
     const cast = bench.cast()
     const rig = await bench.open({
+      transport: 'shared',
       sabotage: ({ tenantOf }) => {
-        let placingForB = false
+        let pool: PoolKernels | null = null
+        const pagesOfB = new Set<number>()
         return {
-          decode: tapDecode((machine, event) => {
-            placingForB = event.kind === 'page_frame' && tenantOf(event.frame.requestId) === 'B'
-            return machine.step(event)
+          kernels: (role, user, kernels) => {
+            if (role === 'decode' && user === 'worker') pool = kernels
+            return kernels
+          },
+          prefill: tapPrefill((machine, event) => {
+            const effects = machine.step(event)
+            for (const effect of effects)
+              if (effect.kind === 'send_page' && tenantOf(effect.frame.requestId) === 'B')
+                pagesOfB.add(effect.target!.page)
+            return effects
           }),
-          kernels: (role, user, kernels) =>
-            role === 'prefill' || user === 'pass'
-              ? kernels
-              : {
-                  ...kernels,
-                  writeRows: (page, layer, rows, from) => {
-                    if (!placingForB) return kernels.writeRows(page, layer, rows, from)
-                    const half = new Uint8Array(from.length)
-                    kernels.readRows(page, layer, rows, half)
-                    half.set(from.subarray(0, from.length / 2))
-                    kernels.writeRows(page, layer, rows, half)
-                  },
-                },
+          neighbour: (neighbour) => ({
+            ...neighbour,
+            storeRows: (from, layer, rows, to) => {
+              if (!pagesOfB.has(to)) return neighbour.storeRows(from, layer, rows, to)
+              const before = new Uint8Array(pool!.rowBytes(rows))
+              const half = new Uint8Array(before.length)
+              pool!.readRows(to, layer, rows, before)
+              neighbour.storeRows(from, layer, rows, to)
+              pool!.readRows(to, layer, rows, half)
+              half.set(before.subarray(before.length / 2), before.length / 2)
+              pool!.writeRows(to, layer, rows, half)
+            },
+          }),
         }
       },
     })
