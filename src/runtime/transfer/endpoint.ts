@@ -49,9 +49,12 @@ export const listenForLink = async (options: EndpointOptions, events: EndpointEv
   // In the order they came.
   const strangers = new Map<Socket, (violation: ConnectionViolation) => void>()
   const server = createServer({ noDelay: true }, (raw) => {
-    // Whoever was longest in proving nothing goes: turning newcomers away would let a few slow ones keep prefill out.
-    const [oldest] = strangers.values()
-    if (strangers.size >= STRANGERS) oldest!('crowded_out')
+    const [oldest] = strangers
+    if (oldest !== undefined && strangers.size >= STRANGERS) {
+      // Whoever was longest in proving nothing goes: turning newcomers away would let a few slow ones keep prefill out.
+      strangers.delete(oldest[0])
+      oldest[1]('crowded_out')
+    }
     raw.once('close', () => strangers.delete(raw))
     const end = attach(raw, lift, options, events, slot, () => strangers.delete(raw))
     if (!raw.destroyed) strangers.set(raw, end)

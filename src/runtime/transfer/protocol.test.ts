@@ -4,6 +4,8 @@ import { FRAME_TYPES, pageHeader } from './frame.ts'
 import { helloHeader, sessionKeys } from './handshake.ts'
 import { createSealer } from './session.ts'
 import { fuzzTransfer } from './testing/fuzz.ts'
+import { fuzzAnswers } from './testing/fuzz-answers.ts'
+import { strikes } from './testing/hostility.ts'
 import { joined, manifest, optionsOf, page, rowsOf, side } from './testing/pair.ts'
 
 describe('handshake', () => {
@@ -220,6 +222,13 @@ test(`${frames} hostile frames touch no page of a decode worker that keeps takin
   for (const reason of ['wrong_identity', 'out_of_bounds', 'duplicate']) {
     expect(report.refusals.get(reason) ?? 0, reason).toBeGreaterThan(0)
   }
+})
+
+test('3,000 hostile answers tell prefill of no lease that decode did not close', () => {
+  const report = fuzzAnswers({ sessions: 3000, seed })
+  expect(report.failures).toEqual([])
+  expect(report.heard).toBeGreaterThan(3000)
+  for (const kind of strikes) expect(report.struck.get(kind), kind).toBeGreaterThan(100)
 })
 
 const put = (bytes: Buffer, at: number, ...values: number[]): Buffer => {

@@ -5,6 +5,7 @@ import { kernels } from './kernels.js'
 import { pages } from './pages.js'
 import { prefixes } from './prefixes.js'
 import { shared } from './shared.js'
+import { wire } from './wire.js'
 
 /**
  * @typedef {object} Mutant
@@ -18,4 +19,4 @@ import { shared } from './shared.js'
  */
 
 /** @type {readonly Mutant[]} */
-export const mutants = [...admission, ...pages, ...prefixes, ...cluster, ...gateway, ...kernels, ...shared]
+export const mutants = [...admission, ...pages, ...prefixes, ...cluster, ...gateway, ...kernels, ...shared, ...wire]

@@ -33,8 +33,7 @@ const noiseOf = (draw: Draw, length: number): Buffer => {
 }
 
 /**
- * Changes the frames from number `at` on, and says where the first one stands that is not as it was sent. `earlier` are frames
- * of sessions that are over.
+ * Changes the frames from number `at` on; those before it stay as they were sent. `earlier` are frames of sessions that are over.
  */
 export const strike = (kind: Strike, frames: Buffer[], at: number, draw: Draw, earlier: readonly Buffer[]): void => {
   const frame = frames[at]!
@@ -42,6 +41,8 @@ export const strike = (kind: Strike, frames: Buffer[], at: number, draw: Draw, e
     case 'corrupt': {
       const changed = Buffer.from(frame)
       for (let times = draw(4); times >= 0; times -= 1) changed[draw(changed.length)]! ^= 1 << draw(8)
+      // A bit turned twice is as it was.
+      if (changed.equals(frame)) changed[0]! ^= 1
       frames[at] = changed
       return
     }
