@@ -65,7 +65,7 @@ export class Inbox {
 
   /** Answers one page frame with exactly one `place` or `discard`. Returns what is wrong with the frame, if anything. */
   frame(frame: PageFrame): DiscardReason | null {
-    const request = this.#leaseOf(frame.lease)
+    const request = this.openUnder(frame.lease)
     const reason = request === undefined ? 'unknown_lease' : this.#objection(request, frame)
     if (request === undefined || reason !== null) {
       this.#emit({ kind: 'discard', reason: reason ?? 'unknown_lease' })
@@ -115,7 +115,7 @@ export class Inbox {
 
   /** Returns the request whose manifest this is, or what is wrong with it. */
   manifest(frame: ManifestFrame): DecodeRequest | DiscardReason {
-    const request = this.#leaseOf(frame.lease)
+    const request = this.openUnder(frame.lease)
     if (request === undefined) return 'unknown_lease'
     if (!this.#options.fences.identity(identityOf(request), identityOf(frame))) return 'wrong_identity'
     if (request.manifest !== null) return 'duplicate'
@@ -191,7 +191,8 @@ export class Inbox {
     return request.delivered.seen(frame.ordinal, frame.layer) ? 'duplicate' : null
   }
 
-  #leaseOf(lease: Lease): DecodeRequest | undefined {
+  /** The request whose lease this is, while it is open. */
+  openUnder(lease: Lease): DecodeRequest | undefined {
     return lease.epoch === this.#options.epoch ? this.#leases.get(lease.id) : undefined
   }
 

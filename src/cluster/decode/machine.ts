@@ -11,7 +11,7 @@ import type { DecodeEvent } from '../events.ts'
 import type { TicketGate } from '../fences.ts'
 import { identityKey, identityOf } from '../identity.ts'
 import type { Decoder } from '../machines.ts'
-import type { FailureCode, Identity, ManifestFrame, PageFrame, Reserve } from '../messages.ts'
+import type { FailureCode, Identity, Lease, ManifestFrame, PageFrame, Reserve } from '../messages.ts'
 import type { DecodeOptions } from '../options.ts'
 import type { PoolUse } from '../port.ts'
 import { declineCode } from '../worker/decline.ts'
@@ -110,7 +110,7 @@ export class DecodeMachine implements Decoder {
         this.#copied(event.id)
         break
       case 'acknowledged':
-        if (event.lease.epoch === this.#options.epoch) this.#writers?.letGo(event.lease.id)
+        this.#acknowledged(event.lease)
         break
       case 'forward_done':
         this.#stepper.done(event.result, event.seconds)
@@ -209,6 +209,15 @@ export class DecodeMachine implements Decoder {
     if (fault !== null) this.#integrity(request, fault)
     else if (this.#inbox.copyTails(request)) request.phase = 'copying'
     else this.#arm(request)
+  }
+
+  /** The writer's last word (R6). Under a lease that is open it means that the rest will never come. */
+  #acknowledged(lease: Lease): void {
+    if (lease.epoch !== this.#options.epoch) return
+    this.#writers?.letGo(lease.id)
+    const request = this.#inbox.openUnder(lease)
+    if (request?.phase === 'filling' && request.manifest === null)
+      this.#fail(request, 'worker_lost', 'prefill gave the lease up')
   }
 
   #copied(id: number): void {

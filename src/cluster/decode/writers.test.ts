@@ -85,6 +85,23 @@ describe('pages that prefill may still store into', () => {
     expect(machine.poolCounts()).toMatchObject({ quarantined: 2, free: 10 })
   })
 
+  it('fail their request, to begin anew, where the writer gives an open lease up', () => {
+    const { machine, step } = shared()
+    const lease = reserve(step, 'r')
+    expect(words(step({ kind: 'acknowledged', lease: nameOf(lease) }))).toMatchObject([
+      { kind: 'failed', code: 'worker_lost' },
+      { kind: 'released' },
+    ])
+    expect(machine.poolCounts()).toMatchObject({ free: 4, quarantined: 0 })
+  })
+
+  it('do no harm to a request that is complete, whatever the writer says of it afterwards', () => {
+    const { step } = shared()
+    const lease = reserve(step, 'r')
+    fill(step, 'r', lease)
+    expect(words(step({ kind: 'acknowledged', lease: nameOf(lease) }))).toEqual([])
+  })
+
   it('are none once the manifest has come: that was the writer’s last word', () => {
     const { machine, step } = shared()
     fill(step, 'r', reserve(step, 'r'))

@@ -50,6 +50,7 @@ describe('a page that is stored', () => {
     const effects = step({ kind: 'page_sent', id: first!.id, fault: 'lease_gone' })
     expect(words(effects)).toEqual([])
     expect(ofKind(effects, 'telemetry')).toEqual([])
+    expect(ofKind(effects, 'send_acknowledge')).toMatchObject([{ lease: { id: 1 } }])
     expect(ofKind(compute(pass), 'forward')).toEqual([])
     for (const { id } of others) step({ kind: 'page_sent', id })
     expect(machine.poolCounts()).toMatchObject({ free: 24, quarantined: 0 })

@@ -184,17 +184,26 @@ export class PrefillMachine implements Prefiller {
     const { lease } = message
     for (const job of this.#jobs.values())
       if (job.lease.id === lease.id && job.lease.epoch === lease.epoch) this.#end(job, 'aborted')
-    if (this.#leases === null) return
-    this.#leases.spend(message)
-    this.#outbox.acknowledge(lease)
+    if (this.#leases !== null) this.#giveUp(message)
   }
 
-  /** A page found wrong ends its request; one whose lease is gone was not looked at, and decode will say so itself. */
+  /** Nothing is stored under this lease any more, and decode hears so behind whatever was. */
+  #giveUp(closed: LeaseClosed): void {
+    this.#leases?.spend(closed)
+    this.#outbox.acknowledge(closed.lease)
+  }
+
+  /**
+   * A page found wrong ends its request. One whose lease is gone was not looked at: what to make of it is for decode to say, which
+   * closed the lease, or else never meant the page that it named.
+   */
   #sent(id: number, fault: Extract<PrefillEvent, { kind: 'page_sent' }>['fault']): void {
     const sent = this.#outbox.sent(id)
     if (sent === undefined || sent.job.over || fault === undefined) return
-    if (fault === 'lease_gone') this.#end(sent.job, 'aborted')
-    else this.#integrity(sent.job, 'R5', fault, sent.page)
+    if (fault === 'lease_gone') {
+      this.#end(sent.job, 'aborted')
+      this.#giveUp({ kind: 'lease_closed', lease: sent.job.lease })
+    } else this.#integrity(sent.job, 'R5', fault, sent.page)
   }
 
   #linkDown(): void {
