@@ -60,6 +60,8 @@ export function startCrew(pool: PoolMemory, options: CrewOptions): AttentionCrew
   const state = (start + CREW_STATE) / 4
   const here = (start + CREW_HERE) / 4
   Atomics.store(words, state, 0)
+  // A helper that was ended from outside left its mark.
+  Atomics.store(words, here, 0)
   const worker = new Worker(PROGRAM, {
     eval: true,
     execArgv: [],

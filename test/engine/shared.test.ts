@@ -58,7 +58,8 @@ describe('answers', () => {
 describe('one process', () => {
   let running: Running
   beforeAll(async () => {
-    running = await start({ transport: 'shared' }, { hungMs: 1_500, drillEveryMs: 60_000 })
+    const workerModule = new URL('./shared-worker.js', import.meta.url)
+    running = await start({ transport: 'shared' }, { hungMs: 1_500, drillEveryMs: 60_000, workerModule })
   })
   afterAll(() => running.engine.stop(0))
   afterEach(async () => {
@@ -70,6 +71,11 @@ describe('one process', () => {
     const { prefill, decode } = running.engine.pids('tiny')
     expect(prefill).toBe(decode)
     return decode!
+  }
+  const SIGNALS: Record<string, NodeJS.Signals> = {
+    'kill -9': 'SIGKILL',
+    SIGSTOP: 'SIGSTOP',
+    'end of its thread': 'SIGUSR2',
   }
   const readyAgain = (): Promise<number> => until(() => running.engine.models()[0]!.ready)
 
@@ -162,25 +168,28 @@ describe('one process', () => {
     expect(telemetry.some((event) => event.kind === 'lease_released' && event.by !== 'acknowledged')).toBe(false)
   })
 
-  test.each(['kill -9', 'SIGSTOP', 'restart of decode'])('%s: both are down, and both come back', async (how) => {
-    const { engine, telemetry } = running
-    telemetry.length = 0
-    const reference = (await ask(engine, promptOf(200), 30).outcome).tokens[0]!
-    const pid = pidNow()
-    const one = ask(engine, promptOf(200), 1500)
-    await until(() => one.drawn() > 5)
-    const at = performance.now()
-    if (how === 'restart of decode') engine.restart('tiny', 'decode')
-    else process.kill(pid, how === 'SIGSTOP' ? 'SIGSTOP' : 'SIGKILL')
-    expect((await one.outcome).ending).toMatchObject({ kind: 'failed', code: 'worker_lost' })
-    expect(isAlive(pid)).toBe(false)
-    await readyAgain()
-    console.log(`${how}: back after ${Math.round(performance.now() - at)} ms`)
-    expect(pidNow()).not.toBe(pid)
-    const down = telemetry.flatMap((event) => (event.kind === 'worker_down' ? [event.role] : []))
-    expect(down.sort()).toEqual(['decode', 'prefill'])
-    expect((await ask(engine, promptOf(200), 30).outcome).tokens[0]).toEqual(reference)
-  })
+  test.each(['kill -9', 'SIGSTOP', 'end of its thread', 'restart'])(
+    '%s: both are down, and both come back',
+    async (how) => {
+      const { engine, telemetry } = running
+      telemetry.length = 0
+      const reference = (await ask(engine, promptOf(200), 30).outcome).tokens[0]!
+      const pid = pidNow()
+      const one = ask(engine, promptOf(200), 1500)
+      await until(() => one.drawn() > 5)
+      const at = performance.now()
+      if (how === 'restart') engine.restart('tiny', 'decode')
+      else process.kill(pid, SIGNALS[how])
+      expect((await one.outcome).ending).toMatchObject({ kind: 'failed', code: 'worker_lost' })
+      expect(isAlive(pid)).toBe(false)
+      await readyAgain()
+      console.log(`${how}: back after ${Math.round(performance.now() - at)} ms`)
+      expect(pidNow()).not.toBe(pid)
+      const down = telemetry.flatMap((event) => (event.kind === 'worker_down' ? [event.role] : []))
+      expect(down.sort()).toEqual(['decode', 'prefill'])
+      expect((await ask(engine, promptOf(200), 30).outcome).tokens[0]).toEqual(reference)
+    },
+  )
 })
 
 test('stop lets a running answer end, and no process is left', async () => {

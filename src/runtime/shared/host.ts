@@ -40,19 +40,30 @@ export class SharedHost {
   /** Decode's end of the link to the present life of prefill, while there is no decode to take it. */
   #link: MessagePort | null = null
   #prefillLives = 0
+  #leaving = false
 
   constructor(outside: HostOutside) {
     this.#outside = outside
   }
 
   hear(message: ToHost): void {
+    // Nothing begins any more: whatever did would be inside ONNX Runtime when the process ends.
+    if (this.#leaving) return
     if (message.kind === 'end') this.#end(message.role, message.reason)
     else if (message.message.kind === 'init') this.#tryToBegin(message.message.init)
     else if (message.message.kind !== 'decode_port') this.#tell(message.role, message.message)
   }
 
-  forwards(): readonly ForwardHost[] {
-    return Object.values(this.#lives).flatMap((life) => (life === null ? [] : [life.forward]))
+  /** Ends the process, and both lives with it. */
+  leave(code: number): void {
+    if (this.#leaving) return
+    this.#leaving = true
+    const lives = Object.values(this.#lives).filter((life) => life !== null)
+    for (const { thread } of lives) void thread.terminate()
+    this.#outside.leave(
+      code,
+      lives.map(({ forward }) => forward),
+    )
   }
 
   /** Where there is no memory for the pools, there is nothing to host. */
@@ -61,7 +72,7 @@ export class SharedHost {
       this.#begin(init)
     } catch (error) {
       this.#outside.send({ kind: 'from', role: init.role, message: crashReport(error) })
-      this.#outside.leave(EXIT_CRASHED, this.forwards())
+      this.leave(EXIT_CRASHED)
     }
   }
 
@@ -95,10 +106,10 @@ export class SharedHost {
   /** Ends what is left of this life; `#over` follows when all of it is known ended. */
   #end(role: WorkerRole, reason: string): void {
     const life = this.#lives[role]
-    if (life === null || life.ending !== null) return
+    if (this.#leaving || life === null || life.ending !== null) return
     life.ending = reason
     if (role === 'decode') {
-      this.#outside.leave(EXIT_CRASHED, this.forwards())
+      this.leave(EXIT_CRASHED)
       return
     }
     // A thread that is ended from outside says nothing any more: what it was about is for the fences to sort out.
@@ -109,7 +120,7 @@ export class SharedHost {
   }
 
   #over(role: WorkerRole, { ending }: RoleLife): void {
-    if (role === 'decode') return
+    if (this.#leaving || role === 'decode') return
     this.#lives.prefill = null
     this.#link?.close()
     this.#link = null

@@ -17,18 +17,16 @@ const host = new SharedHost({
   die,
 })
 
-const leave = (code: number): void => void leaveProcess(code, host.forwards())
-
 const crash = (error: unknown): void => {
   send({ kind: 'from', role: 'decode', message: crashReport(error) })
-  leave(EXIT_CRASHED)
+  host.leave(EXIT_CRASHED)
 }
 process.on('uncaughtException', crash)
 process.on('unhandledRejection', crash)
 // A terminal sends its interrupt to the whole group; when to end is the gateway's to say.
 process.on('SIGINT', () => undefined)
 // The gateway is gone or lets go: nothing here outlives it.
-process.on('disconnect', () => leave(0))
+process.on('disconnect', () => host.leave(0))
 // It may have ended while this module was loading; no event tells of that any more.
 if (!process.connected) process.exit(0)
 process.on('message', (message: ToHost) => host.hear(message))
