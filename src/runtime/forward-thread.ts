@@ -43,7 +43,7 @@ export type FromForward =
   | { readonly kind: 'layer'; readonly planId: number; readonly layer: number }
   | { readonly kind: 'done'; readonly result: ForwardResult; readonly seconds: number }
 
-/** How long the process has after its parent's end to notice it by itself. */
+/** How long the process's main thread has to notice that the gateway has gone. */
 const ORPHAN_MS = 2_000
 
 const parent = parentPort
@@ -59,12 +59,14 @@ const isEnding = (): boolean => Atomics.load(init.ending, 0) !== 0
 
 const gateway = process.ppid
 let orphanedAt: number | null = null
-/** No process outlives its gateway, even where the main thread does not come round to noticing that it has gone. */
+/** No worker outlives its gateway, even if its main thread hangs or is starved: its forward thread then ends the process. */
 const endIfOrphaned = (): void => {
   if (process.ppid === gateway) return
   orphanedAt ??= performance.now()
   if (performance.now() - orphanedAt > ORPHAN_MS) process.kill(process.pid, 'SIGKILL')
 }
+// Between passes; in a long one each layer looks.
+setInterval(endIfOrphaned, ORPHAN_MS / 4).unref()
 
 const run = async ({ pass }: LoadedModel, plan: ForwardPlan): Promise<void> => {
   const started = performance.now()

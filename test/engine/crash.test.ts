@@ -146,6 +146,16 @@ test.each(['socket', 'shared'])(killed, async (transport) => {
   expect(places()).toEqual(before)
 })
 
+test('a worker whose main thread hangs does not outlive its gateway either', async () => {
+  const words = [resolve(import.meta.dirname, 'gateway-process.js'), 'socket', './hanging-worker.js']
+  const gateway = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const pids = await firstLine(gateway)
+  for (const pid of pids) process.kill(pid, 'SIGUSR2')
+  await sleep(50)
+  gateway.kill('SIGKILL')
+  await until(() => pids.every((pid) => !isAlive(pid) || isZombie(pid)), 20_000)
+})
+
 const firstLine = async (child: ChildProcess): Promise<number[]> => {
   const line = await new Promise<string>((resolve) => child.stdout!.once('data', (data) => resolve(String(data))))
   return JSON.parse(line) as number[]

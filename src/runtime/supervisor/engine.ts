@@ -67,7 +67,7 @@ export interface EngineOptions {
 export interface Engine extends EnginePort {
   /** Whether a row's bits were found to be the same in every batch on this CPU (R15's premise); null before the first start. */
   drills(model: string): Readonly<Record<WorkerRole, DrillResult | null>>
-  /** Process ids of the workers now alive, for operators and tests. */
+  /** Process ids of the workers now alive, for operators and tests; over `transport: shared` both are of one process. */
   pids(model: string): Readonly<Record<WorkerRole, number | null>>
   /**
    * Ends this worker's life at once, as if it hung, and lets the next one begin. Over `transport: shared` decode's end is its

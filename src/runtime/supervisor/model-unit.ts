@@ -198,7 +198,7 @@ export class ModelUnit {
         this.#firstStart = null
       },
       down: (epoch, reason, wasReady) => {
-        // The pool died with its process; the next life begins with an empty one.
+        // The next life begins with an empty pool.
         this.#pools[role] = unusedPool(pages[role])
         this.#book.forget(role)
         if (role === 'decode') this.#decodeListens(null)

@@ -17,7 +17,7 @@ export interface SlotEvents {
   listening(port: number): void
   /** It said hello: it can serve. */
   up(epoch: number): void
-  /** The process is known ended; nothing of this epoch follows. */
+  /** Every thread of this life is known ended; nothing of this epoch follows. */
   down(epoch: number, reason: string, wasReady: boolean): void
   /** It says itself why it cannot serve. */
   refused(code: string, reason: string): void

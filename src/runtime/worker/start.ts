@@ -52,7 +52,7 @@ export const linkParty = ({ role, model, digest, epoch, shape }: WorkerInit): Li
   shape,
 })
 
-export const transportOf = ({ channel }: Pick<WorkerInit, 'channel'>): Transport =>
+const transportOf = ({ channel }: Pick<WorkerInit, 'channel'>): Transport =>
   channel.kind === 'shared' ? 'shared' : 'socket'
 
 /**

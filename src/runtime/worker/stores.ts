@@ -49,10 +49,13 @@ export class Stores {
   push(effect: StoreEffect): void {
     if (!this.#sink) return
     this.#waiting.push(effect)
-    this.drained()
+    this.#pump()
   }
 
-  drained(): void {
+  /** This link is never full. */
+  drained(): void {}
+
+  #pump(): void {
     while (this.#sink && this.#moved < this.#turnBytes) {
       const effect = this.#waiting.shift()
       if (!effect) return
@@ -87,7 +90,7 @@ export class Stores {
     if (this.#moved === 0)
       setImmediate(() => {
         this.#moved = 0
-        this.drained()
+        this.#pump()
       })
     this.#moved += bytes
   }
