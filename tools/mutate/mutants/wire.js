@@ -1,4 +1,7 @@
-/** What stands between a peer on the transfer channel and decode's pages (R10): proof, tags, numbers, bounds, TLS. */
+/**
+ * What stands between a peer on the transfer channel and decode's pages (R10): proof, tags, numbers, bounds, TLS. That a
+ * certificate is not believed is said twice, to TLS and in `judge`: either alone holds, so neither is a mutant.
+ */
 const protocol = 'src/runtime/transfer/protocol.ts'
 const session = 'src/runtime/transfer/session.ts'
 const handshake = 'src/runtime/transfer/handshake.ts'
@@ -112,14 +115,6 @@ export const wire = [
     find: '(identity === IDENTITY ? Buffer.from(key) : null)',
     replace: '(identity.length > 0 ? Buffer.from(key) : null)',
     why: 'terms that are not these are spoken under the same key',
-  },
-  {
-    id: 'R10-tcp-certificate-believed',
-    rule: 'R10',
-    file: tls,
-    find: "    rejectUnauthorized: true,\n",
-    replace: "    rejectUnauthorized: false,\n",
-    why: 'prefill sends its pages to whoever shows a certificate; the second look at the session is the other fence',
   },
   {
     id: 'R10-tcp-broken-record-unseen',
