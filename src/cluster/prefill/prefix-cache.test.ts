@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { fullFences } from '../full-fences.ts'
 import { privatePrefixes } from '../options.ts'
-import { idsOf, ofKind, resultOf } from '../testing/kit.ts'
+import { idsOf, ofKind } from '../testing/kit.ts'
 import { cachedOf, cachingPrefill, wordsOf } from '../testing/prefill-kit.ts'
 
 // Pages of 4 rows, 2 layers of 1 head of width 8: a page is 4 * 2 * 8 * 2 * 4 bytes.
@@ -255,32 +255,6 @@ describe('R8: a cached page that is no longer what was sealed', () => {
     expect(ofKind(run('a', ids(8)), 'publish_page')[0]!.lineageKeys).toBe(null)
     const again = run('b', ids(9))
     expect([ofKind(again, 'verify_page'), cachedOf(again)]).toEqual([[], 8])
-  })
-})
-
-describe('a sum that is no number, and no page to blame', () => {
-  it('makes what was read from the cache as suspect as the request’s own pages', () => {
-    const { ask, settle, run, machine, step } = cachingPrefill(16)
-    run('a', ids(8))
-    run('x', ids(8, 500))
-    const begun = settle(ask('b', ids(13)), {}, ['forward'])
-    const { plan } = ofKind(begun, 'forward')[0]!
-    const result = resultOf(plan)
-    const fault = { kind: 'not_finite', page: -1, layer: 0 } as const
-    const met = step({
-      kind: 'forward_done',
-      result: { ...result, results: [{ ...result.results[0]!, fault }] },
-      seconds: 0,
-    })
-    expect(ofKind(wordsOf(met), 'failed')).toMatchObject([
-      { requestId: 'b', code: 'kv_integrity', detail: 'R5 not_finite' },
-    ])
-    expect(machine.poolUse()).toMatchObject({ cached: 2, quarantined: 2 })
-    const end = settle(met)
-    expect(ofKind(wordsOf(end), 'released')).toMatchObject([{ requestId: 'b' }])
-    expect(machine.poolUse()).toMatchObject({ cached: 2, quarantined: 0, free: 14 })
-    // Both pages that were read are computed anew.
-    expect(cachedOf(run('c', ids(13)))).toBe(0)
   })
 })
 

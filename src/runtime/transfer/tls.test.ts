@@ -1,91 +1,27 @@
-import { connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { createServer as createTlsServer, connect as tlsConnect } from 'node:tls'
 import { afterEach, describe, expect, test } from 'vitest'
-import { nodeRandom } from '../../host/node/index.ts'
-import { connectLink, type Endpoint, type Listener, listenForLink } from './endpoint.ts'
 import { LinkProtocol } from './protocol.ts'
 import { selfSigned } from './testing/certificate.ts'
-import { type Told, told, until } from './testing/ends.ts'
+import { told, until } from './testing/ends.ts'
 import { listener, optionsOf, page, rowsOf } from './testing/pair.ts'
 import { createRandom } from './testing/random.ts'
+import {
+  closeAll,
+  decodeEnd,
+  dial,
+  dialTls,
+  follow,
+  HANDSHAKE_MS,
+  IDENTITY,
+  KEY,
+  prefillEnd,
+  relay,
+  SUITE,
+  WRONG,
+} from './testing/tls-ends.ts'
 
-const KEY = new Uint8Array(32).fill(5)
-const WRONG = new Uint8Array(32).fill(6)
-const IDENTITY = 'bulkhead/1'
-const SUITE = 'TLS_AES_128_GCM_SHA256'
-const HANDSHAKE_MS = 150
-
-const closing: (() => unknown)[] = []
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close()
-})
-
-const optionsFor = (role: 'prefill' | 'decode', key = KEY) => ({
-  ...optionsOf(role),
-  random: nodeRandom,
-  channel: { kind: 'tcp', key } as const,
-  handshakeMs: HANDSHAKE_MS,
-})
-const decodeEnd = async (to: Told): Promise<Listener> => {
-  const end = await listenForLink(optionsFor('decode'), to.events)
-  closing.push(end.close)
-  return end
-}
-const prefillEnd = (from: Told, port: () => number | null, key = KEY): Endpoint => {
-  const end = connectLink(optionsFor('prefill', key), from.events, port)
-  closing.push(end.close)
-  return end
-}
-
-/** A connection that is cut when the test is over, with what it was sent. */
-const follow = <S extends Socket>(socket: S): { readonly socket: S; readonly got: () => Buffer; closed: boolean } => {
-  const chunks: Buffer[] = []
-  const followed = { socket, got: () => Buffer.concat(chunks), closed: false }
-  socket.on('error', () => undefined)
-  socket.on('data', (chunk: Buffer) => chunks.push(chunk))
-  socket.on('close', () => {
-    followed.closed = true
-  })
-  closing.push(() => socket.destroy())
-  return followed
-}
-const dial = (port: number) => follow(connect(port, '127.0.0.1'))
-const dialTls = (port: number, change: object = {}) =>
-  follow(
-    tlsConnect({
-      host: '127.0.0.1',
-      port,
-      minVersion: 'TLSv1.3',
-      ciphers: SUITE,
-      rejectUnauthorized: false,
-      checkServerIdentity: () => undefined,
-      pskCallback: () => ({ psk: KEY, identity: IDENTITY }),
-      ...change,
-    }),
-  )
-const listening = async (server: Server): Promise<number> => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  closing.push(() => server.close())
-  return (server.address() as { port: number }).port
-}
-
-/** A relay that shows, and may change, what prefill says. */
-const relay = async (to: number, change: (chunk: Buffer) => Buffer): Promise<{ port: number; said: Buffer[] }> => {
-  const said: Buffer[] = []
-  const server = createServer((inner) => {
-    const outer = connect(to, '127.0.0.1')
-    for (const socket of [inner, outer]) socket.on('error', () => undefined)
-    inner.on('data', (chunk: Buffer) => {
-      said.push(chunk)
-      outer.write(change(chunk))
-    })
-    outer.on('data', (chunk: Buffer) => inner.write(chunk))
-    inner.on('close', () => outer.destroy())
-    outer.on('close', () => inner.destroy())
-  })
-  return { port: await listening(server), said }
-}
+afterEach(closeAll)
 
 describe('the channel', () => {
   test('is TLS 1.3 with keys made anew for each connection', async () => {
@@ -272,63 +208,4 @@ test('300 handshakes changed at random come to nothing, and the link they were t
   prefill.link()!.sendPage(page(0), rowsOf(4, 1))
   await until(() => to.heard.pages.length === 1)
   expect(to.log.filter((line) => !line.startsWith('violation'))).toEqual(['up'])
-})
-
-describe('prefill turns away, saying nothing in the clear, a listener that', () => {
-  const { cert, key } = selfSigned('127.0.0.1')
-  /** It takes whoever comes, and is no bulkhead. */
-  const impostor = async (change: object): Promise<number> => {
-    const server = createTlsServer({ minVersion: 'TLSv1.3', ciphers: SUITE, ...change }, (socket) => {
-      socket.on('error', () => undefined)
-    })
-    server.on('tlsClientError', () => undefined)
-    return listening(server)
-  }
-  const plain = (take: (socket: Socket) => void) => (): Promise<number> =>
-    listening(
-      createServer((socket) => {
-        socket.on('error', () => undefined)
-        take(socket)
-      }),
-    )
-
-  test.each<[string, string, () => Promise<number>]>([
-    [
-      'speaks the link’s own protocol without TLS',
-      'tls_refused',
-      plain((socket) => {
-        const protocol = new LinkProtocol(optionsOf('decode'), listener().events, (bytes) => socket.write(bytes))
-        // It would have answered with its hello; here it speaks first, since none will come.
-        socket.once('data', (chunk: Buffer) => {
-          protocol.receive(chunk)
-          socket.write(Buffer.alloc(64, 1))
-        })
-      }),
-    ],
-    ['shows a certificate for the very address', 'tls_refused', () => impostor({ cert, key })],
-    ['holds another key', 'tls_refused', () => impostor({ pskCallback: () => WRONG })],
-    ['has both, a certificate and another key', 'tls_refused', () => impostor({ cert, key, pskCallback: () => WRONG })],
-    ['wants an older TLS', 'tls_refused', () => impostor({ minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2', cert, key })],
-    ['sends noise', 'tls_refused', plain((socket) => socket.write(Buffer.alloc(999, 255)))],
-    ['says nothing', 'handshake_timeout', plain(() => undefined)],
-  ])('%s: %s', async (_name, violation, stand) => {
-    const from = told()
-    const port = await stand()
-    const { port: shown, said } = await relay(port, (chunk) => chunk)
-    prefillEnd(from, () => shown)
-    await until(() => from.log.filter((line) => line === `violation ${violation}`).length >= 2)
-    expect(from.log.filter((line) => line !== `violation ${violation}`)).toEqual([])
-    // TLS records: a handshake, a change of cipher, an alert, and nothing that a link says.
-    for (const chunk of said) expect([0x14, 0x15, 0x16]).toContain(chunk[0])
-    expect(Buffer.concat(said).includes(optionsOf('prefill').own.weights)).toBe(false)
-  })
-
-  test('is found again once the right one stands there', async () => {
-    const [from, to] = [told(), told()]
-    let port = await impostor({ cert, key })
-    prefillEnd(from, () => port)
-    await until(() => from.log.includes('violation tls_refused'))
-    port = (await decodeEnd(to)).port!
-    await until(() => from.log.includes('up') && to.log.includes('up'))
-  })
 })
