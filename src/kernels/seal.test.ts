@@ -49,7 +49,7 @@ describe('seal', () => {
       kernels.readRows(page, 1, 8, before)
       expect(before.every((byte) => byte === 0)).toBe(true)
     }
-    expect(() => kernels.sealRows(1, 8, before.subarray(1), LINEAGE)).toThrow('479 bytes are not 8 rows')
+    expect(() => kernels.sealRows(1, 8, before.subarray(1), LINEAGE)).toThrow('3839 bytes are not 8 rows')
   })
 
   it('is right where the arithmetic carries most', () => {
