@@ -130,21 +130,23 @@ test.each(['socket', 'shared'])(
   },
 )
 
-const killed = 'when the gateway is killed in the middle of an answer, no worker outlives it and no socket stays: %s'
-test.each(['socket', 'shared'])(killed, async (transport) => {
-  const places = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('bulkhead-'))
-  const before = places()
-  const gateway = spawn(process.execPath, [resolve(import.meta.dirname, 'gateway-process.js'), transport], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const pids = await firstLine(gateway)
-  expect(pids).toHaveLength(2)
-  expect(pids.map(isAlive)).toEqual([true, true])
-  expect(places()).toHaveLength(before.length + (transport === 'socket' ? 1 : 0))
-  gateway.kill('SIGKILL')
-  await until(() => pids.every((pid) => !isAlive(pid) || isZombie(pid)))
-  expect(places()).toEqual(before)
-})
+test.each(['socket', 'shared'])(
+  'when the gateway is killed in the middle of an answer, no worker outlives it and no socket stays: %s',
+  async (transport) => {
+    const places = (): string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('bulkhead-'))
+    const before = places()
+    const gateway = spawn(process.execPath, [resolve(import.meta.dirname, 'gateway-process.js'), transport], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const pids = await firstLine(gateway)
+    expect(pids).toHaveLength(2)
+    expect(pids.map(isAlive)).toEqual([true, true])
+    expect(places()).toHaveLength(before.length + (transport === 'socket' ? 1 : 0))
+    gateway.kill('SIGKILL')
+    await until(() => pids.every((pid) => !isAlive(pid) || isZombie(pid)))
+    expect(places()).toEqual(before)
+  },
+)
 
 test('a worker whose main thread hangs does not outlive its gateway either', async () => {
   const words = [resolve(import.meta.dirname, 'gateway-process.js'), 'socket', './hanging-worker.js']
