@@ -45,6 +45,8 @@ export class DecodeEnd {
   readonly #plans: ForwardPlan[] = []
   readonly #violations: string[] = []
   readonly victim: Delivery
+  readonly #made = new Map<string, Delivery>()
+  #name = ''
   #now = 0
   #delivery: Delivery | null = null
   /** Pages of the pool that the request under way was given, in its table's order. */
@@ -93,7 +95,7 @@ export class DecodeEnd {
       () => this.#cut(),
     )
     this.#core.start()
-    this.victim = this.begin('victim', () => undefined)
+    this.victim = this.begin('the beginning', 'victim', () => undefined)
     for (const { frame, rows } of this.victim.pages) this.events.page?.(frame, rows)
     this.#core.manifest(this.victim.manifest)
     this.end()
@@ -105,8 +107,9 @@ export class DecodeEnd {
     return POOL.pages - this.victim.pages.length / SHAPE.layers
   }
 
-  /** Connects, and reserves for a request; `cut` ends the connection. */
-  begin(requestId: string, cut: () => void): Delivery {
+  /** Connects, and reserves for a request; `name` is the session's, `cut` ends its connection. */
+  begin(name: string, requestId: 'victim' | 'own', cut: () => void): Delivery {
+    this.#name = name
     this.#now += 1
     this.#cut = cut
     this.#said.length = 0
@@ -119,8 +122,11 @@ export class DecodeEnd {
     const ticket = issueTicket({ ...named, ...claims }, this.#crypto)
     this.#core.message({ kind: 'reserve', requestId, attempt: 1, ticket, ids: PROMPT, sampling: SAMPLING, endIds: [] })
     const reserved = this.#said.find((message) => message.kind === 'reserved')
-    if (reserved?.kind !== 'reserved') throw new Error(`no room for ${requestId}: pages did not come home`)
-    this.#delivery = this.#honest(requestId, reserved.lease)
+    if (reserved?.kind !== 'reserved') throw new Error('no room: pages did not come home')
+    const { lease } = reserved
+    const whole = this.#honest(requestId)
+    const pages = whole.pages.map(({ frame, rows }) => ({ frame: { ...frame, lease }, rows }))
+    this.#delivery = { requestId, lease, pages, manifest: { ...whole.manifest, lease } }
     return this.#delivery
   }
 
@@ -141,12 +147,12 @@ export class DecodeEnd {
 
   /** Disconnects, lets the request go, and looks at every page of the pool. */
   end(): void {
-    const id = this.#delivery!.requestId
+    const { requestId } = this.#delivery!
     this.#core.linkDown()
-    if (id !== 'victim') this.#core.message({ kind: 'abort', requestId: id, attempt: 1 })
+    if (requestId !== 'victim') this.#core.message({ kind: 'abort', requestId, attempt: 1 })
     const { free } = this.#core.poolUse()
-    if (this.victim && free !== this.#atRest) this.failures.push(`${id}: ${free} pages are free, not ${this.#atRest}`)
-    this.#compare(id)
+    if (this.victim && free !== this.#atRest) this.#fault(`${free} pages are free, not ${this.#atRest}`)
+    this.#compare()
   }
 
   /** The victim's pass ends; it is to go on as if nothing had been. */
@@ -164,7 +170,11 @@ export class DecodeEnd {
     return this.#plans.length === 2 && this.#said.every(({ kind }) => kind !== 'failed')
   }
 
-  #honest(requestId: string, lease: Lease): Delivery {
+  /** All but the lease, made once: a request of the same name and prompt has the same seals. */
+  #honest(requestId: string): Delivery {
+    const made = this.#made.get(requestId)
+    if (made !== undefined) return made
+    const lease = { id: 0, epoch: 0 }
     const digests = prefixDigests(PROMPT, SHAPE.pageSize, nodeDigests.sha256)
     const pages = digests.flatMap((digest, ordinal) =>
       Array.from({ length: SHAPE.layers }, (_, layer) => {
@@ -178,20 +188,15 @@ export class DecodeEnd {
     )
     const totals = { pages: digests.length, rows: PROMPT.length, layers: SHAPE.layers }
     const digest = tokenDigest(PROMPT, this.#crypto)
-    return {
-      requestId,
-      lease,
-      pages,
-      manifest: { kind: 'manifest', requestId, attempt: 1, lease, ...totals, tokenDigest: digest },
-    }
+    const manifest = { kind: 'manifest', requestId, attempt: 1, lease, ...totals, tokenDigest: digest } as const
+    this.#made.set(requestId, { requestId, lease, pages, manifest })
+    return { requestId, lease, pages, manifest }
   }
 
   /** The kernels as the worker has them, each change judged before it happens and told to the twin when it may be. */
   #watched(): PoolKernels {
     const real = this.#kernels
-    const fault = (what: string): void => {
-      this.failures.push(`${this.#delivery?.requestId ?? 'victim'}: ${what}`)
-    }
+    const fault = (what: string): void => this.#fault(what)
     /** The honest frame whose place is this page's, if that is what is in hand. */
     const expected = (page: number, layer: number, count: number) => {
       const found = this.#delivery?.pages.find(
@@ -234,7 +239,11 @@ export class DecodeEnd {
     }
   }
 
-  #compare(id: string): void {
+  #fault(what: string): void {
+    this.failures.push(`${this.#name}: ${what}`)
+  }
+
+  #compare(): void {
     const mine = new Uint8Array(this.#kernels.rowBytes(POOL.pageSize))
     const its = new Uint8Array(mine.length)
     for (let page = 0; page < POOL.pages; page++) {
@@ -245,7 +254,7 @@ export class DecodeEnd {
         this.#twin.readRows(page, layer, POOL.pageSize, its)
         same &&= Buffer.compare(mine, its) === 0 && this.#kernels.filled(page, layer) === this.#twin.filled(page, layer)
       }
-      if (!same) this.failures.push(`${id}: page ${page} is not what was honestly sent`)
+      if (!same) this.#fault(`page ${page} is not what was honestly sent`)
     }
   }
 }

@@ -83,7 +83,10 @@ const runSession = (decode: DecodeEnd, name: string, draw: Draw, earlier: Buffer
       decode.events.manifest!(frame)
     },
   })
-  const delivery = decode.begin(name, () => to.protocol.stop())
+  const delivery = decode.begin(name, 'own', () => to.protocol.stop())
+  const kind = draw(12) === 0 || earlier.length === 0 ? null : strikes[draw(strikes.length)]!
+  // Behind a strike little is taken any more.
+  const last = kind === null ? delivery.pages.length : 2 + draw(delivery.pages.length - 1)
   const frames: Buffer[] = []
   const lie = (sent: number): void => {
     // Most lies end nothing; of those that do there are fewer, or little would come after them.
@@ -91,19 +94,20 @@ const runSession = (decode: DecodeEnd, name: string, draw: Draw, earlier: Buffer
     script.push({ said: tell(kind, from.protocol, delivery, decode.victim, sent, draw), lie: kind })
     frames.push(from.take())
   }
-  delivery.pages.forEach(({ frame, rows }, sent) => {
+  delivery.pages.slice(0, last).forEach(({ frame, rows }, sent) => {
     while (draw(4) === 0) lie(sent)
     from.protocol.sendPage(frame, rows)
     script.push({ said: frame, lie: null })
     frames.push(from.take())
   })
-  while (draw(3) === 0) lie(delivery.pages.length)
-  from.protocol.sendManifest(delivery.manifest)
-  script.push({ said: delivery.manifest, lie: null })
-  frames.push(from.take())
+  if (last === delivery.pages.length) {
+    while (draw(3) === 0) lie(last)
+    from.protocol.sendManifest(delivery.manifest)
+    script.push({ said: delivery.manifest, lie: null })
+    frames.push(from.take())
+  }
   const kept = frames[draw(frames.length)]!
   const at = draw(frames.length - 1)
-  const kind = draw(12) === 0 || earlier.length === 0 ? null : strikes[draw(strikes.length)]!
   if (kind !== null) strike(kind, frames, at, draw, earlier)
   if (earlier.length < KEPT) earlier.push(kept)
   else earlier[draw(KEPT)] = kept
@@ -136,7 +140,7 @@ const feed = (
   const longest = draw(4) === 0 ? 8 : 700
   for (let at = 0; at < stream.length; ) {
     const size = 1 + draw(longest)
-    violation = protocol.receive(Buffer.from(stream.subarray(at, at + size)))
+    violation = protocol.receive(stream.subarray(at, at + size))
     at += size
     // A connection that violates is over; one chunk more shows that it stays so.
     if (violation !== null) return protocol.receive(stream.subarray(at, at + size))
