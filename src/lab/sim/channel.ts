@@ -1,24 +1,46 @@
 import type { DecodeToPrefill, Lease, ManifestFrame, PageFrame } from '../../cluster/index.ts'
 import type { SimContext } from './context.ts'
+import type { DecodeNode } from './decode-node.ts'
+import { corrupted, type FrameFaults } from './frame-faults.ts'
 import type { RowBytes } from './memory.ts'
-import type { DecodeNode, PrefillNode } from './nodes.ts'
+import type { PrefillNode } from './prefill-node.ts'
 import { Link } from './world.ts'
 
-/** The socket between prefill and decode, in one of its lives, with everything that can happen to a frame on it. */
-export class TransferChannel {
+/** The way from prefill to decode and back, in one of its lives. */
+export interface Channel {
+  readonly open: boolean
+  /** It ends, or its writer has; frames under way are lost, and who is left hears of it in its own time. */
+  cut(): void
+  /** Without bytes over `shared`: they stand in the page. */
+  page(frame: PageFrame, bytes: RowBytes | null): void
+  manifest(frame: ManifestFrame): void
+  toPrefill(message: DecodeToPrefill): void
+  /** `shared` alone. */
+  acknowledge?(lease: Lease): void
+  openLeases?(floor: number): void
+}
+
+/** Sends a page frame with everything that can happen to it on the way. */
+export const sendFrame = (context: SimContext, link: Link, deliver: () => void): void => {
+  if (context.strikes('lostFrame')) return
+  const late = context.strikes('lateFrame')
+  link.send(context.delay('frame', late ? 60 : 2), deliver, context.strikes('overtakingFrame'))
+  if (context.strikes('duplicateFrame')) link.send(context.delay('frame', 60), deliver, true)
+}
+
+/** A socket between two processes. */
+export class SocketChannel implements Channel {
   readonly #context: SimContext
   readonly #prefill: PrefillNode
   readonly #decode: DecodeNode
+  readonly #faults: FrameFaults
   readonly #forth: Link
   readonly #back: Link
-  /** Leases seen on the way, on earlier channels too, for frames that end up in the wrong room. */
-  readonly #leases: Lease[]
-  readonly #shifted = new Map<string, boolean>()
   #open = true
 
-  constructor(context: SimContext, prefill: PrefillNode, decode: DecodeNode, leases: Lease[]) {
+  constructor(context: SimContext, prefill: PrefillNode, decode: DecodeNode, faults: FrameFaults) {
     this.#context = context
-    this.#leases = leases
+    this.#faults = faults
     this.#prefill = prefill
     this.#decode = decode
     this.#forth = new Link(context.world)
@@ -29,7 +51,6 @@ export class TransferChannel {
     return this.#open
   }
 
-  /** Frames under way are lost; each end hears of it in its own time. */
   cut(): void {
     if (!this.#open) return
     this.#open = false
@@ -42,76 +63,17 @@ export class TransferChannel {
 
   page(frame: PageFrame, bytes: RowBytes): void {
     const context = this.#context
-    if (!this.#leases.some(({ id, epoch }) => id === frame.lease.id && epoch === frame.lease.epoch))
-      this.#leases.push(frame.lease)
-    let sent = frame
-    let payload = bytes
-    if (context.strikes('misroutedFrame'))
-      sent = { ...sent, lease: this.#leases[context.oracle.choose('whose room', this.#leases.length)]! }
-    if (context.strikes('misnamedFrame')) sent = { ...sent, attempt: sent.attempt + 1 }
-    if (context.strikes('corruptFrame')) payload = this.#corrupt(payload)
-    if (frame.rows > 1 && context.strikes('shortFrame')) sent = { ...sent, rows: frame.rows - 1 }
-    if (this.#shifts(frame)) sent = { ...sent, layer: (frame.layer + 1) % context.settings.layers }
-    if (context.strikes('wildFrame')) sent = this.#wild(sent)
-    if (context.strikes('lostFrame')) return
-    const deliver = (): void => this.#decode.page(sent, payload)
-    const late = context.strikes('lateFrame')
-    this.#send(deliver, late ? 60 : 2, context.strikes('overtakingFrame'))
-    if (context.strikes('duplicateFrame')) this.#send(deliver, 60, true)
+    const sent = this.#faults.page(frame)
+    const payload = corrupted(context, bytes)
+    if (this.#open) sendFrame(context, this.#forth, () => this.#decode.page(sent, payload))
   }
 
   manifest(frame: ManifestFrame): void {
-    const sent = this.#context.strikes('wrongManifest') ? this.#wrong(frame) : frame
-    this.#send(() => this.#decode.manifest(sent), 2, false)
+    const sent = this.#faults.manifest(frame)
+    if (this.#open) this.#forth.send(this.#context.delay('frame', 2), () => this.#decode.manifest(sent))
   }
 
   toPrefill(message: DecodeToPrefill): void {
     if (this.#open) this.#back.send(this.#context.delay('back channel', 2), () => this.#prefill.peer(message))
-  }
-
-  #send(deliver: () => void, longest: number, overtaking: boolean): void {
-    if (this.#open) this.#forth.send(this.#context.delay('frame', longest), deliver, overtaking)
-  }
-
-  /** Decided once per page, so that all its layers arrive, each in another's place. */
-  #shifts({ lease, ordinal }: PageFrame): boolean {
-    const key = `${lease.id}/${ordinal}`
-    const known = this.#shifted.get(key)
-    if (known !== undefined) return known
-    const shifted = this.#context.strikes('shiftedLayers')
-    this.#shifted.set(key, shifted)
-    return shifted
-  }
-
-  #wild(frame: PageFrame): PageFrame {
-    const beyond = 1 + this.#context.oracle.choose('how far', 1000)
-    switch (this.#context.oracle.choose('which bound', 3)) {
-      case 0:
-        return { ...frame, layer: this.#context.settings.layers - 1 + beyond }
-      case 1:
-        return { ...frame, ordinal: this.#context.settings.window + beyond }
-      default:
-        return { ...frame, rows: this.#context.settings.pageSize + beyond }
-    }
-  }
-
-  #wrong(frame: ManifestFrame): ManifestFrame {
-    switch (this.#context.oracle.choose('what is wrong', 4)) {
-      case 0:
-        return { ...frame, pages: frame.pages + 1 }
-      case 1:
-        return { ...frame, rows: frame.rows - 1 }
-      case 2:
-        return { ...frame, layers: frame.layers + 1 }
-      default:
-        return { ...frame, tokenDigest: '' }
-    }
-  }
-
-  #corrupt(bytes: RowBytes): RowBytes {
-    const values = bytes.values.slice()
-    const at = this.#context.oracle.choose('which row', values.length)
-    values[at] = values[at]! ^ (1 << this.#context.oracle.choose('which bit', 32))
-    return { ...bytes, values }
   }
 }

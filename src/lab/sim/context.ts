@@ -1,5 +1,5 @@
 import type { Ticket } from '../../admission/index.ts'
-import type { Fences, PrefixCacheOptions } from '../../cluster/index.ts'
+import type { Fences, PrefixCacheOptions, Transport } from '../../cluster/index.ts'
 import type { Checker } from './checkers/index.ts'
 import type { Coverage, Stage } from './coverage.ts'
 import type { FaultName, FaultProfile } from './faults.ts'
@@ -9,6 +9,7 @@ import type { World } from './world.ts'
 
 /** What a seed has drawn for the cluster itself. */
 export interface SimSettings {
+  readonly transport: Transport
   readonly layers: number
   readonly pageSize: number
   readonly prefillPages: number

@@ -1,4 +1,5 @@
 import { type PageWatch, pageStates } from '../../kv/index.ts'
+import type { TelemetryEvent } from '../../telemetry/index.ts'
 import { type FaultName, faultNames } from './faults.ts'
 
 /** How often each thing was seen, by name. What was to be seen and was not stands there with 0. */
@@ -27,8 +28,9 @@ const EVENTS = [
   'router.from_decode.released',
   ...under('prefill', [...WORKER_EVENTS, 'message.prefill', 'message.abort', 'peer.lease_closed']),
   ...under('prefill', ['layer_done', 'page_sent', 'page_published', 'page_verified', 'flush_prefixes']),
+  'prefill.page_sent.lease_gone',
   ...under('decode', [...WORKER_EVENTS, 'message.reserve', 'message.abort', 'message.finish_sequence', 'page_frame']),
-  ...under('decode', ['manifest', 'placed.ok', 'placed.bad_seal', 'copied']),
+  ...under('decode', ['manifest', 'placed.ok', 'placed.bad_seal', 'copied', 'acknowledged']),
   ...under('exchange', ['verdict.admitted', 'verdict.refused', 'cleared', 'held_back', 'client_gone']),
   ...under('exchange.engine', ['queued', 'started', 'cached', 'token', 'sequence_finished', 'done', 'failed']),
 ]
@@ -52,7 +54,7 @@ const TRANSITIONS = [
 const REFUSALS = [
   ...under('discard', ['unknown_lease', 'wrong_identity', 'out_of_bounds', 'duplicate', 'closed']),
   // Never for want of room: the router's mirror of the pools guesses low.
-  'declined.bad_ticket',
+  ...under('declined', ['bad_ticket', 'lease_over']),
   ...under('failed', ['kv_integrity', 'contract_mismatch', 'worker_lost', 'bad_ticket', 'internal']),
   ...under('failed', ['queue_full', 'queue_timeout', 'unavailable']),
   ...under('R4', ['page_rows', 'pages', 'rows', 'layers', 'digest']),
@@ -71,6 +73,12 @@ const SITUATIONS = [
   'pass ends after its request',
   'worker lost with requests on it',
   'pool comes back smaller',
+  'store landed',
+  'store landed after its lease was closed',
+  'writer ends in mid-store',
+  'pages quarantined for their writer',
+  'pages let go since acknowledged',
+  'pages let go since writer_ended',
 ]
 
 type Kinded = { readonly kind: string }
@@ -81,6 +89,7 @@ const detailOf = (event: Kinded): string => {
   if ('outcome' in event) return event.outcome as string
   if ('verdict' in event) return (event.verdict as Kinded).kind
   if ('event' in event) return (event.event as Kinded).kind
+  if ('fault' in event && typeof event.fault === 'string') return event.fault
   return ''
 }
 
@@ -91,6 +100,14 @@ const refusalOf = (effect: Kinded): string | null => {
   const said = word as Kinded & { readonly code?: string; readonly rule?: string; readonly fault?: string }
   if (said.kind === 'integrity_fault') return `${said.rule}.${said.fault}`
   return said.kind === 'declined' || said.kind === 'failed' ? `${said.kind}.${said.code}` : null
+}
+
+/** What becomes of pages that a writer beyond decode's reach may still store into. */
+const fencingOf = (effect: Kinded): string | null => {
+  if (effect.kind !== 'telemetry' || !('event' in effect)) return null
+  const event = effect.event as TelemetryEvent
+  if (event.kind === 'lease_fenced') return 'pages quarantined for their writer'
+  return event.kind === 'lease_released' ? `pages let go since ${event.by}` : null
 }
 
 /** Counts what a run saw, over as many seeds as it likes. */
@@ -122,6 +139,8 @@ export class Coverage {
     for (const effect of effects) {
       const refusal = refusalOf(effect)
       if (refusal !== null) add(this.#refusals, refusal)
+      const fencing = fencingOf(effect)
+      if (fencing !== null) add(this.#situations, fencing)
     }
   }
 

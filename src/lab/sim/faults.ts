@@ -24,6 +24,8 @@ export interface FaultProfile {
   readonly lostFrame: number
   readonly overtakingFrame: number
   readonly corruptFrame: number
+  /** Per store into decode's memory: a part of it lands at once, the whole at its end. */
+  readonly tornStore: number
   readonly shortFrame: number
   /** It names a page, layer or row that does not exist. */
   readonly wildFrame: number
@@ -69,6 +71,7 @@ const HIGHEST: FaultProfile = {
   lostFrame: 0.02,
   overtakingFrame: 0.05,
   corruptFrame: 0.02,
+  tornStore: 0.5,
   shortFrame: 0.01,
   wildFrame: 0.01,
   shiftedLayers: 0.02,
@@ -99,6 +102,7 @@ export const benignFaults: readonly FaultName[] = [
   'heldBack',
   'slowCopy',
   'duplicateFrame',
+  'tornStore',
   'lateMessage',
 ]
 

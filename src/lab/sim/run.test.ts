@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import type { Transport } from '../../cluster/index.ts'
 import { type FenceRule, fencesWithout, partialFences } from '../partial-fences.ts'
 import { type CheckerName, type FaultName, runSeed, runSeeds, unseen } from './index.ts'
+
+const TRANSPORTS: readonly Transport[] = ['socket', 'shared']
 
 describe('the cluster, simulated', () => {
   it('stands 2,000 seeds of faults with every checker watching, and sees everything there is to see', () => {
@@ -33,36 +36,47 @@ describe('the cluster, simulated', () => {
 
 describe('a calm cluster', () => {
   it('serves everybody: without harmful faults nothing fails but for pressure', () => {
-    const faults: FaultName[] = ['disconnect', 'stopString', 'heldBack', 'slowCopy', 'duplicateFrame']
-    expect(runSeeds({ from: 500, seeds: 30 }, { faults }).failures).toEqual([])
+    const faults: FaultName[] = ['disconnect', 'stopString', 'heldBack', 'slowCopy', 'duplicateFrame', 'tornStore']
+    for (const transport of TRANSPORTS)
+      expect(runSeeds({ from: 500, seeds: 30 }, { faults, transport }).failures).toEqual([])
   })
 })
 
 describe('each fence is needed', () => {
   /** Seeds that fail without a rule, and which checkers say so. */
-  const without = (rule: FenceRule): readonly string[] =>
-    runSeeds({ from: 0, seeds: 40 }, { fences: fencesWithout(rule) }).failures.map((failure) => failure.checker)
+  const without = (rule: FenceRule, transport: Transport): readonly string[] =>
+    runSeeds({ from: 0, seeds: 40 }, { fences: fencesWithout(rule), transport }).failures.map(({ checker }) => checker)
 
   const expectations: readonly [FenceRule, CheckerName][] = [
     ['R3', 'bound_prompts'],
     ['R5', 'own_reads'],
-    ['R6', 'fenced_reuse'],
+    ['R6', 'no_refusals'],
     ['R8', 'non_interference'],
     ['R9', 'own_reads'],
     ['R10', 'non_interference'],
     ['R11', 'published_after_commit'],
   ]
-  for (const [rule, checker] of expectations) {
-    it(`without ${rule} some seed fails, and ${checker} sees it`, () => {
-      expect(without(rule)).toContain(checker)
-    })
-  }
+  for (const transport of TRANSPORTS)
+    for (const [rule, checker] of expectations) {
+      it(`without ${rule} over ${transport} some seed fails, and ${checker} sees it`, () => {
+        expect(without(rule, transport)).toContain(checker)
+      })
+    }
 
-  it('without R6 answers change, not only bookkeeping', () => {
-    const checkers: CheckerName[] = ['own_reads', 'non_interference']
+  for (const transport of TRANSPORTS)
+    it(`without R6 over ${transport} answers change, not only bookkeeping`, () => {
+      const checkers: CheckerName[] = ['own_reads', 'non_interference']
+      const { failures } = runSeeds(
+        { from: 0, seeds: 60 },
+        { fences: fencesWithout('R5', 'R6'), faults: ['disconnect', 'slowCopy'], checkers, transport },
+      )
+      expect(failures.length).toBeGreaterThan(0)
+    })
+
+  it('without R6 a store of the past lands in a page that was given away', () => {
     const { failures } = runSeeds(
       { from: 0, seeds: 60 },
-      { fences: fencesWithout('R5', 'R6'), faults: ['disconnect', 'slowCopy'], checkers },
+      { fences: fencesWithout('R6'), checkers: ['own_stores'], transport: 'shared' },
     )
     expect(failures.length).toBeGreaterThan(0)
   })

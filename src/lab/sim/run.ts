@@ -1,4 +1,4 @@
-import { type Fences, fullFences, type PrefixCacheOptions } from '../../cluster/index.ts'
+import { type Fences, fullFences, type PrefixCacheOptions, type Transport } from '../../cluster/index.ts'
 import { type CheckerName, checkersFor } from './checkers/index.ts'
 import { Clients } from './clients.ts'
 import { SimCluster } from './cluster.ts'
@@ -18,6 +18,8 @@ export interface SimOptions {
   readonly checkers?: readonly CheckerName[]
   /** A seed goes on until so many requests have arrived and so many events have happened; 20 and 300 by default. */
   readonly least?: { readonly requests: number; readonly events: number }
+  /** How pages reach decode; drawn for each seed by default. */
+  readonly transport?: Transport
   /** Counts what was seen; its own for each call by default. */
   readonly coverage?: Coverage
 }
@@ -25,6 +27,8 @@ export interface SimOptions {
 export interface SeedResult {
   readonly seed: number
   readonly requests: number
+  /** Said to a replay that knows no least number of events, it makes exactly as many requests arrive. */
+  readonly leastRequests: number
   readonly events: number
   /** Over every event and every effect of the seed. */
   readonly digest: string
@@ -61,7 +65,7 @@ export const runSeed = (seed: number, options: SimOptions = {}): SeedResult =>
 /** As `runSeed`, with every decision made by this oracle; `seed` is but the name of the result. */
 export const runOracle = (oracle: Oracle, seed: number, options: SimOptions = {}): SeedResult => {
   const least = options.least ?? LEAST
-  const settings = drawSettings(oracle, least.requests)
+  const settings = drawSettings(oracle, least.requests, options.transport)
   const faults = drawProfile(oracle, options.faults)
   const context = new SimContext({
     world: new World(),
@@ -83,18 +87,18 @@ export const runOracle = (oracle: Oracle, seed: number, options: SimOptions = {}
     deliver: (requestId, event) => clients.deliver(requestId, event),
     gatewayGone: () => clients.reset(),
   })
+  let moreToCome = true
   const arrive = (): void => {
     clients.arrive()
-    if (clients.made < settings.requests || context.events < least.events)
-      context.world.after(context.delay('arrival', 12), arrive)
+    moreToCome = clients.made < settings.requests || context.events < least.events
+    if (moreToCome) context.world.after(context.delay('arrival', 12), arrive)
   }
   context.world.after(0, arrive)
 
   let lastEvents = 0
   while (context.failure === null && context.world.tick()) {
-    const quiet = clients.made >= settings.requests && context.events >= least.events
     // Once all requests are in, faults go on for the running ones and stop when few are left: then all must end well.
-    if (quiet && clients.live <= 2) context.faults = noFaults
+    if (!moreToCome && clients.live <= 2) context.faults = noFaults
     if (context.events > lastEvents) strike(context, theCluster(), clients)
     lastEvents = context.events
     if (context.events > MOST_EVENTS) context.fail('endings', 'the cluster never comes to rest')
@@ -104,6 +108,7 @@ export const runOracle = (oracle: Oracle, seed: number, options: SimOptions = {}
   return {
     seed,
     requests: clients.made,
+    leastRequests: clients.made + (moreToCome ? 1 : 0) - (settings.requests - least.requests),
     events: context.events,
     digest: context.digest.hex(),
     failure: context.failure,
@@ -140,10 +145,12 @@ export const runSeeds = (
 }
 
 /** Pools are tiny, so that pages change hands all the time; every shape that admission lets through must do. */
-const drawSettings = (oracle: Oracle, leastRequests: number): SimSettings => {
+const drawSettings = (oracle: Oracle, leastRequests: number, transport?: Transport): SimSettings => {
+  const drawn = oracle.choose('transport', 5) < 3 ? 'socket' : 'shared'
   const pageSize = 2 + oracle.choose('page size', 4)
   const prefillPages = 4 + oracle.choose('prefill pages', 12)
   return {
+    transport: transport ?? drawn,
     layers: oracle.choose('layers', 3) === 2 ? 2 : 1,
     pageSize,
     prefillPages,
@@ -176,6 +183,7 @@ const strike = (context: SimContext, cluster: SimCluster, clients: Clients): voi
   if (context.strikes('crashPrefill')) cluster.crash('prefill')
   if (context.strikes('crashDecode')) cluster.crash('decode')
   if (context.strikes('crashGateway')) cluster.crashGateway()
-  if (context.strikes('cutChannel')) cluster.cutChannel()
+  // Within one process there is nothing to cut.
+  if (context.settings.transport === 'socket' && context.strikes('cutChannel')) cluster.cutChannel()
   if (context.strikes('guardHit')) cluster.spoilGuard()
 }

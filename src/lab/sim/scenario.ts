@@ -6,15 +6,15 @@ import {
   type Fences,
   type Lease,
   type ManifestFrame,
-  type PageFrame,
+  type Transport,
 } from '../../cluster/index.ts'
-import { prefixDigests } from '../../kv/index.ts'
 import { type FenceRule, fenceRules, fencesWithout } from '../partial-fences.ts'
 import { type Checker, type CheckerName, checkersFor, type Life } from './checkers/index.ts'
 import { simCrypto } from './crypto.ts'
 import { noFaults } from './faults.ts'
 import { type RowBytes, SimMemory, sameBytes } from './memory.ts'
 import { ForwardRun } from './model.ts'
+import { framesOf, type SentPage } from './scenario-frames.ts'
 
 /** One step of a schedule as the protocol model writes it; see formal/README.md. */
 export interface ScenarioStep {
@@ -58,8 +58,10 @@ interface Player {
   lease: Lease | null
   /** Pages of decode's pool that it was given. */
   pages: readonly number[]
-  frames: { readonly frame: PageFrame; readonly bytes: RowBytes }[]
+  frames: SentPage[]
   readonly placings: (() => void)[]
+  /** Begun by prefill itself in decode's memory (`shared`), each to be called when its bytes land. */
+  readonly stores: (() => void)[]
   pass: { readonly run: ForwardRun; readonly pages: readonly number[] } | null
 }
 
@@ -67,6 +69,7 @@ class Stage {
   objection: string | null = null
   readonly #fences: Fences
   readonly #missing: readonly Missing[]
+  readonly #transport: Transport
   readonly #checkers: readonly Checker[]
   readonly #players: readonly Player[]
   #machine: DecodeMachine
@@ -76,13 +79,14 @@ class Stage {
 
   constructor({ steps, checker }: Scenario, missing: readonly Missing[]) {
     this.#missing = missing
+    this.#transport = steps.some(({ action }) => action === 'store') ? 'shared' : 'socket'
     this.#fences = fencesWithout(...fenceRules.filter((rule) => missing.includes(rule)))
     this.#checkers = checkersFor({ layers: LAYERS, faults: noFaults, publicPrefixes: [] }, [checker])
     const numbers = [...new Set(steps.map((step) => step.request).filter((one) => one !== null))]
     this.#players = numbers.map((number) => {
       const pages = steps.filter((step) => step.action === 'reserve' && step.request === number).length
       const ids = Int32Array.from({ length: pages * PAGE_SIZE - 1 }, (_, i) => 7 * number + i)
-      return { requestId: `r${number}`, ids, lease: null, pages: [], frames: [], placings: [], pass: null }
+      return { requestId: `r${number}`, ids, lease: null, pages: [], frames: [], placings: [], stores: [], pass: null }
     })
     const born = this.#newLife(1)
     this.#machine = born.machine
@@ -106,7 +110,13 @@ class Stage {
         if (player.lease === null) this.#reserve(player)
         break
       case 'start':
-        player.frames = this.#compute(player)
+        player.frames = framesOf(player, this.#memory.shape, this.#fences, this.#numberOf(player.requestId))
+        break
+      case 'store':
+        this.#store(player)
+        break
+      case 'stored':
+        player.stores.shift()?.()
         break
       case 'place':
         this.#place(player)
@@ -131,7 +141,8 @@ class Stage {
 
   #newLife(epoch: number): { machine: DecodeMachine; memory: SimMemory; life: Life } {
     const shape = { pages: POOL, pageSize: PAGE_SIZE, layers: LAYERS, kvHeads: 1, headDim: 1 }
-    const options = { model: 'sim', weights: 'w', epoch, shape, fences: this.#fences, crypto: simCrypto }
+    const served = { model: 'sim', weights: 'w', epoch, transport: this.#transport }
+    const options = { ...served, shape, fences: this.#fences, crypto: simCrypto }
     const machine = new DecodeMachine({ ...options, scrub: 'tags', sweepEvery: 0, maxBatch: 8 })
     machine.step({ kind: 'start', now: this.#now })
     return { machine, memory: new SimMemory(shape), life: { role: 'decode', epoch, pages: POOL } }
@@ -147,25 +158,23 @@ class Stage {
     this.#step({ kind: 'message', message: { kind: 'reserve', ...identity, ticket, ids, sampling, endIds: [] } })
   }
 
-  /** What prefill sends: the rows of its prompt, computed in a pool of its own, sealed. */
-  #compute({ requestId, ids, lease }: Player): Player['frames'] {
-    const count = Math.ceil(ids.length / PAGE_SIZE)
-    const own = new SimMemory({ ...this.#memory.shape, pages: count })
-    const pages = Uint32Array.from({ length: count }, (_, i) => i)
-    const table = { pages, owners: pages, generations: pages }
-    const writer = this.#numberOf(requestId)
-    const plan = { requestId, attempt: 1, tokens: ids, start: 0, write: 'append', table, sample: null } as const
-    const none = { tags: false, filled: false, guards: false }
-    new ForwardRun({ id: 1, sequences: [plan] }, own, none, [writer], () => {}).layer(0)
-    const digests = prefixDigests(ids, PAGE_SIZE, simCrypto.sha256)
-    return [...pages].map((ordinal) => {
-      const rows = Math.min(PAGE_SIZE, ids.length - ordinal * PAGE_SIZE)
-      const place = { layer: 0, ordinal, rows }
-      const lineage = { namespace: `${requestId}/1`, tokenDigest: digests[ordinal]!, ...place }
-      const key = this.#fences.seals.key(lineage, simCrypto.sha256)
-      const seal = key === null ? new Uint8Array(16) : own.seal(ordinal, 0, rows, key)
-      const frame = { kind: 'page', requestId, attempt: 1, lease: lease!, ...place, seal } as const
-      return { frame, bytes: own.read(ordinal, 0, rows) }
+  /** Begins, if the target is still what the lease says; then nothing but the writer's end keeps the bytes from landing. */
+  #store(player: Player): void {
+    const sent = player.frames.shift()
+    const target = player.lease?.target
+    if (sent === undefined || target === undefined) return
+    const { frame, bytes } = sent
+    const page = target.pages[frame.ordinal]!
+    const tag = { owner: target.owners[frame.ordinal]!, generation: target.generations[frame.ordinal]! }
+    if (this.#fences.kernel.tags && !this.#memory.hasTag(page, tag)) return
+    this.#check((checker) => checker.touchBegins?.(this.#life, [page]))
+    player.stores.push(() => {
+      this.#memory.place(page, 0, frame.rows, bytes)
+      this.#check((checker) => checker.touchEnds?.(this.#life, [page]))
+      for (const effect of this.#machine.step({ kind: 'page_frame', frame, now: ++this.#now })) {
+        if (effect.kind === 'place') this.#verify(effect)
+        else this.#execute(effect)
+      }
     })
   }
 
@@ -184,15 +193,20 @@ class Stage {
   }
 
   /** The bytes are on their way into the page, and may be written until `placed`. */
-  #begin(player: Player, { id, page, layer, rows, seal, lineageKey }: PlaceEffect, bytes: RowBytes): void {
+  #begin(player: Player, effect: PlaceEffect, bytes: RowBytes): void {
+    const { page, layer, rows } = effect
     this.#check((checker) => checker.touchBegins?.(this.#life, [page]))
     player.placings.push(() => {
       this.#check((checker) => checker.touchEnds?.(this.#life, [page]))
       this.#memory.place(page, layer, rows, bytes)
-      const ok = lineageKey === null || sameBytes(this.#memory.seal(page, layer, rows, lineageKey), seal)
-      if (ok) this.#memory.markFilled(page, layer, rows)
-      this.#step({ kind: 'placed', id, outcome: ok ? 'ok' : 'bad_seal' })
+      this.#verify(effect)
     })
+  }
+
+  #verify({ id, page, layer, rows, seal, lineageKey }: PlaceEffect): void {
+    const ok = lineageKey === null || sameBytes(this.#memory.seal(page, layer, rows, lineageKey), seal)
+    if (ok) this.#memory.markFilled(page, layer, rows)
+    this.#step({ kind: 'placed', id, outcome: ok ? 'ok' : 'bad_seal' })
   }
 
   /** Whatever was sent so far is all there was: for the placeholder, one page. */
@@ -237,6 +251,9 @@ class Stage {
         if (newcomer !== undefined) newcomer.pages = [...effect.pages]
         break
       }
+      case 'revoke':
+        this.#memory.retire(effect.pages)
+        break
       case 'retire':
         this.#check((checker) => checker.retire?.(this.#life, effect.pages))
         this.#memory.retire(effect.pages)

@@ -51,7 +51,7 @@ const isChoice = (value: unknown): boolean =>
 export const scheduleOf = (seed: number, run: Run = {}): Schedule | null => {
   const choices: Choice[] = []
   const result = runOracle(recorded(seededOracle(seed), choices), seed, optionsOf(run, null))
-  return asSchedule(result, run.without ?? [], result.requests, choices)
+  return asSchedule(result, run.without ?? [], result.leastRequests, choices)
 }
 
 const asSchedule = (
@@ -80,7 +80,7 @@ export const replay = (
   } catch (error) {
     if (!(error instanceof Divergence)) throw error
     const failure = { checker: 'replay', message: error.message, at: 0 }
-    return { seed, requests, events: 0, digest: '', failure }
+    return { seed, requests, leastRequests: requests, events: 0, digest: '', failure }
   }
 }
 

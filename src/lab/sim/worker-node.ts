@@ -36,12 +36,13 @@ export abstract class WorkerNode<
   #copiesUntil = 0
   #steps = 0
 
-  constructor(context: SimContext, life: Life, machine: AnyMachine<Event, Effect>) {
+  /** `memory`: as an earlier life left it. */
+  constructor(context: SimContext, life: Life, machine: AnyMachine<Event, Effect>, memory?: SimMemory) {
     this.context = context
     this.life = life
     this.#machine = machine
     const { layers, pageSize } = context.settings
-    this.memory = new SimMemory({ pages: life.pages, pageSize, layers, kvHeads: 1, headDim: 1 })
+    this.memory = memory ?? new SimMemory({ pages: life.pages, pageSize, layers, kvHeads: 1, headDim: 1 })
   }
 
   get alive(): boolean {
@@ -128,13 +129,21 @@ export abstract class WorkerNode<
     })
   }
 
-  /** Copies are done one after the other; `pages` may be touched until `run` is called, and not after. */
-  protected copy(pages: Iterable<number>, run: () => void): void {
+  /** When the next copy begins and ends: they are done one after the other. */
+  protected nextCopy(): { readonly begins: number; readonly ends: number } {
     const { context } = this
     const slow = context.strikes('slowCopy')
-    this.#copiesUntil = Math.max(this.#copiesUntil, context.world.now + context.delay('copy', slow ? 40 : 1))
+    const begins = Math.max(this.#copiesUntil, context.world.now)
+    this.#copiesUntil = Math.max(begins, context.world.now + context.delay('copy', slow ? 40 : 1))
+    return { begins, ends: this.#copiesUntil }
+  }
+
+  /** `pages` may be touched until `run` is called, and not after. */
+  protected copy(pages: Iterable<number>, run: () => void): void {
+    const { context } = this
+    const { ends } = this.nextCopy()
     context.check('touchBegins', (checker) => checker.touchBegins(this.life, pages))
-    context.world.at(this.#copiesUntil, () => {
+    context.world.at(ends, () => {
       if (!this.#alive) return
       context.check('touchEnds', (checker) => checker.touchEnds(this.life, pages))
       run()

@@ -12,6 +12,7 @@ import { ownReads } from './reads.ts'
 import { noRefusals } from './refusals.ts'
 import { fencedReuse } from './reuse.ts'
 import { calmService } from './service.ts'
+import { ownStores } from './stores.ts'
 
 export type { Checker, Life, SimCounts } from './checker.ts'
 
@@ -27,6 +28,7 @@ const checkers = {
   conservation,
   fenced_reuse: fencedReuse,
   no_refusals: noRefusals,
+  own_stores: ownStores,
   own_reads: ({ publicPrefixes }: Surroundings) => ownReads(publicPrefixes),
   published_after_commit: publishedAfterCommit,
   bound_prompts: boundPrompts,
