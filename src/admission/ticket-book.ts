@@ -22,7 +22,10 @@ export class TicketBook {
 
   /** Checks a ticket and, if it is valid, spends it: the same call again answers `reused`. */
   admit(ticket: Ticket, facts: Omit<TicketFacts, 'used'>): TicketCheck {
-    const check = checkTicket(ticket, { ...facts, used: (mac, leg) => this.#used.has(`${leg}:${mac}`) }, this.#crypto)
+    const { ids, model, weights, requestId, attempt, now, leg: here } = facts
+    const used = (mac: string, leg: string): boolean => this.#used.has(`${leg}:${mac}`)
+    const held = { ids, model, weights, requestId, attempt, now, leg: here, used }
+    const check = checkTicket(ticket, held, this.#crypto)
     if (check.kind === 'invalid') return check
     if (this.#used.size >= this.#capacity) this.#forgetExpired(facts.now)
     if (this.#used.size >= this.#capacity) return { kind: 'invalid', reason: 'book_full' }
