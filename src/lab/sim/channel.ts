@@ -28,6 +28,12 @@ export const sendFrame = (context: SimContext, link: Link, deliver: () => void):
   if (context.strikes('duplicateFrame')) link.send(context.delay('frame', 60), deliver, true)
 }
 
+/** As `sendFrame`, of words that are never lost but with the channel: they may be late, or come again. */
+export const sendWord = (context: SimContext, link: Link, deliver: () => void): void => {
+  link.send(context.delay('word', context.strikes('lateFrame') ? 60 : 2), deliver)
+  if (context.strikes('duplicateFrame')) link.send(context.delay('word', 60), deliver, true)
+}
+
 /** A socket between two processes. */
 export class SocketChannel implements Channel {
   readonly #context: SimContext
@@ -74,6 +80,6 @@ export class SocketChannel implements Channel {
   }
 
   toPrefill(message: DecodeToPrefill): void {
-    if (this.#open) this.#back.send(this.#context.delay('back channel', 2), () => this.#prefill.peer(message))
+    if (this.#open) sendWord(this.#context, this.#back, () => this.#prefill.peer(message))
   }
 }

@@ -53,7 +53,7 @@ const TRANSITIONS = [
 
 const REFUSALS = [
   ...under('discard', ['unknown_lease', 'wrong_identity', 'out_of_bounds', 'duplicate', 'closed']),
-  // Never for want of room: the router's mirror of the pools guesses low.
+  // For want of room hardly ever: the router's mirror of the pools guesses low.
   ...under('declined', ['bad_ticket', 'lease_over']),
   ...under('failed', ['kv_integrity', 'contract_mismatch', 'worker_lost', 'bad_ticket', 'internal']),
   ...under('failed', ['queue_full', 'queue_timeout', 'unavailable']),

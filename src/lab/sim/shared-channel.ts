@@ -1,5 +1,5 @@
 import type { DecodeToPrefill, Lease, ManifestFrame, PageFrame } from '../../cluster/index.ts'
-import { type Channel, sendFrame } from './channel.ts'
+import { type Channel, sendFrame, sendWord } from './channel.ts'
 import type { SimContext } from './context.ts'
 import type { DecodeNode } from './decode-node.ts'
 import type { FrameFaults } from './frame-faults.ts'
@@ -69,11 +69,11 @@ export class SharedChannel implements Channel {
   }
 
   acknowledge(lease: Lease): void {
-    this.#forth.send(this.#context.delay('frame', 2), () => this.#decode.acknowledged(lease))
+    sendWord(this.#context, this.#forth, () => this.#decode.acknowledged(lease))
   }
 
   toPrefill(message: DecodeToPrefill): void {
-    if (this.#open) this.#back.send(this.#context.delay('back channel', 2), () => this.#prefill.peer(message))
+    if (this.#open) sendWord(this.#context, this.#back, () => this.#prefill.peer(message))
   }
 
   openLeases(floor: number): void {
