@@ -1,5 +1,6 @@
 import type { SendAcknowledgeEffect, SendManifestEffect, SendPageEffect } from '../../cluster/index.ts'
 import type { PoolKernels } from '../../kernels/index.ts'
+import { Fifo } from './fifo.ts'
 import type { PageSink } from './ports.ts'
 import { NO_SEAL, type SendFault, sourceFault } from './send-fault.ts'
 
@@ -13,7 +14,7 @@ export class Outbound {
   readonly #pageBytes: number
   /** Buffers the channel is done with: pages go out by the thousand, and their garbage would outgrow the pool. */
   readonly #spare: Uint8Array[] = []
-  #waiting: (SendPageEffect | SendManifestEffect | SendAcknowledgeEffect)[] = []
+  readonly #waiting = new Fifo<SendPageEffect | SendManifestEffect | SendAcknowledgeEffect>()
   #sink: PageSink | null = null
   #full = false
 
@@ -31,7 +32,7 @@ export class Outbound {
   /** What waits is dropped: the machine learns of it by `link_down`, not page by page. */
   down(): void {
     this.#sink = null
-    this.#waiting = []
+    this.#waiting.clear()
   }
 
   push(effect: SendPageEffect | SendManifestEffect | SendAcknowledgeEffect): void {

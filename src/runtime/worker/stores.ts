@@ -1,5 +1,6 @@
 import type { SendAcknowledgeEffect, SendManifestEffect, SendPageEffect } from '../../cluster/index.ts'
 import type { NeighbourPool, PoolKernels } from '../../kernels/index.ts'
+import { Fifo } from './fifo.ts'
 import type { PageSink } from './ports.ts'
 import { NO_SEAL, type SendFault, sourceFault } from './send-fault.ts'
 
@@ -20,7 +21,7 @@ export class Stores {
   readonly #neighbour: NeighbourPool
   readonly #sent: (id: number, fault?: SendFault) => void
   readonly #turnBytes: number
-  #waiting: StoreEffect[] = []
+  readonly #waiting = new Fifo<StoreEffect>()
   #sink: PageSink | null = null
   /** Bytes of this turn. */
   #moved = 0
@@ -43,7 +44,7 @@ export class Stores {
 
   down(): void {
     this.#sink = null
-    this.#waiting = []
+    this.#waiting.clear()
   }
 
   push(effect: StoreEffect): void {
