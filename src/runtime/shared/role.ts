@@ -63,7 +63,7 @@ const linksOver = (port: MessagePort | null): Links => ({
 })
 
 const begin = async (): Promise<void> => {
-  if (used) retireAll(pools[init.role], init.scrub)
+  if (used) retireAll(pools[init.role], init.shape.pages, init.scrub)
   const yieldToDecode = (): void => {
     yieldThisThread()
     forward.postMessage({ kind: 'yield' })
