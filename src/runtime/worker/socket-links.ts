@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import {
   connectLink,
@@ -8,6 +7,7 @@ import {
   removeStaleSocket,
 } from '../transfer/index.ts'
 import type { Links } from './links.ts'
+import { privateDirectory } from './private-directory.ts'
 
 const nothing = (): void => undefined
 
@@ -31,7 +31,7 @@ export const socketLinks = (
   decode: async (events) => {
     if (endpoint.channel.kind === 'socket') {
       // Whatever tidies the temporary directory may have taken it along in a long life.
-      mkdirSync(dirname(endpoint.channel.path), { recursive: true, mode: 0o700 })
+      privateDirectory(dirname(endpoint.channel.path))
       removeStaleSocket(endpoint.channel.path)
     }
     const own: EndpointEvents = { ...events, up: () => events.up(link.link()!), drained: nothing, leaseClosed: nothing }
