@@ -79,9 +79,11 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
       this.context.tell('givenUp', (checker) => checker.givenUp(this.life, message.requestId, message.attempt))
     this.step({ kind: 'message', now: this.now, message })
     if (message.kind === 'prefill' && this.claimed) {
-      const { requestId, attempt, ids, ticket } = message
+      const { requestId, attempt, ids, ticket, lease } = message
       const genuine = !this.context.forgeries.has(ticket)
       this.context.check('accepted', (checker) => checker.accepted(this.life, requestId, attempt, ids, genuine))
+      // What it has taken on it will store.
+      for (const page of lease.target?.pages ?? []) this.#look(page, requestId, attempt)
     }
   }
 
@@ -205,8 +207,7 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
     const decode = this.#decode!
     const pages = [target.page]
     const { begins, ends } = this.nextCopy()
-    const look = (): void =>
-      context.check('store', (checker) => checker.store(decode.life, target.page, requestId, attempt))
+    const look = (): void => this.#look(target.page, requestId, attempt)
     const land = (count: number, bytes: RowBytes): void => {
       look()
       decode.memory.place(target.page, layer, count, bytes)
@@ -241,6 +242,11 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
       this.#wires.page(stored.frame, null)
       this.step({ kind: 'page_sent', now: this.now, id })
     })
+  }
+
+  #look(page: number, requestId: string, attempt: number): void {
+    const { life } = this.#decode!
+    this.context.check('store', (checker) => checker.store(life, page, requestId, attempt))
   }
 
   #sourceFault({ page, tag, frame }: SendPage): 'page_tag' | 'unfilled_row' | null {

@@ -30,7 +30,7 @@ export interface Checker {
   /** Bytes of these pages may be read or written from now on, until `touchEnds`. */
   touchBegins?(life: Life, pages: Iterable<number>): string | null
   touchEnds?(life: Life, pages: Iterable<number>): string | null
-  /** Bytes of an attempt are to be stored into this page from outside, or stand in it from now on. */
+  /** Bytes of an attempt will be stored into this page from outside, are about to be, or stand in it from now on. */
   store?(life: Life, page: number, requestId: string, attempt: number): string | null
   /** A row reached the arithmetic. `fresh`: written since its page was last claimed. `guarded`: its page's guard row stands. */
   read?(reader: number, writer: number, fresh: boolean, page: number, guarded: boolean, position: number): string | null

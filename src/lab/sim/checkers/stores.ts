@@ -3,7 +3,8 @@ import { perLife } from './per-life.ts'
 
 /**
  * R6 over shared memory: what is stored from outside lands in a page of the attempt it was stored for, never in a free one. So
- * it is when a store is about to begin, whether or not the page's tag then keeps it off: nobody relies on that.
+ * it is when the writer takes the attempt on and when a store is about to begin, whether or not the page's tag then keeps it
+ * off: nobody relies on that.
  */
 export const ownStores = (): Checker => {
   const pagesOf = perLife((life: Life) => ({
