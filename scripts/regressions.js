@@ -1,6 +1,7 @@
 /**
  * `node scripts/regressions.js`: makes the schedules in src/lab/sim/regressions anew, one for each rule that seeds can do
- * without (R6 over `shared` as well): the shortest of a few. Needed when the simulator has learned to decide something new and the old lists say nothing.
+ * without (for R6 one over `shared` as well): the shortest of a few. Needed when the simulator has learned to decide something
+ * new and the old lists say nothing.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
