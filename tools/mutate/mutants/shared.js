@@ -6,6 +6,8 @@ const ledger = 'src/kv/ledger.ts'
 const leases = 'src/cluster/prefill/leases.ts'
 const prefill = 'src/cluster/prefill/machine.ts'
 const outbox = 'src/cluster/prefill/outbox.ts'
+const stores = 'src/runtime/worker/stores.ts'
+const source = 'src/runtime/worker/send-fault.ts'
 
 /** @type {readonly import('./index.js').Mutant[]} */
 export const shared = [
@@ -168,5 +170,54 @@ export const shared = [
     find: 'return !this.#fences.fencedFree({ ...this.#records.holdersOf(handle.page), lease: 0 })',
     replace: 'return false',
     why: 'no page is kept in quarantine for its writer',
+  },
+  {
+    id: 'R5-shared-target-not-compared',
+    rule: 'R5',
+    file: stores,
+    find: ' ?? this.#targetFault(target)',
+    replace: '',
+    why: 'a store that waited begins in a page that is another’s by then',
+  },
+  {
+    id: 'R5-send-source-tag',
+    rule: 'R5',
+    file: source,
+    find: "if (owner !== tag.owner || generation !== tag.generation) return 'page_tag'",
+    replace: 'void owner',
+    why: 'a page that is another’s by now is sent, under a seal that vouches for it',
+  },
+  {
+    id: 'R5-send-source-filled',
+    rule: 'R5',
+    file: source,
+    find: "kernels.filled(page, layer) < rows ? 'unfilled_row' : null",
+    replace: 'null',
+    why: 'rows that are not there yet are sent, under a seal that vouches for them',
+  },
+  {
+    id: 'R6-shared-stores-overtaken',
+    rule: 'R6',
+    file: stores,
+    find: '    this.#waiting.push(effect)\n',
+    replace:
+      "    if (effect.kind === 'send_acknowledge') this.#sink.sendAcknowledge?.(effect.lease)\n    else this.#waiting.push(effect)\n",
+    why: 'the writer gives its word while stores of the same lease still wait',
+  },
+  {
+    id: 'R6-shared-end-of-life-unheard',
+    rule: 'R6',
+    file: 'src/runtime/shared/links.ts',
+    find: 'if (up) events.down()',
+    replace: 'void events',
+    why: 'decode is not told that the thread that stored is known ended',
+  },
+  {
+    id: 'R5-shared-pool-as-it-was-left',
+    rule: 'R5',
+    file: 'src/runtime/shared/retire-all.ts',
+    find: 'kernels.retire(Uint32Array',
+    replace: 'void (Uint32Array',
+    why: 'tags of an earlier life of prefill stand in the pool of the next, and may be those that its ledger gives out',
   },
 ]
