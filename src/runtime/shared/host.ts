@@ -1,9 +1,9 @@
-import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads'
 import type { Random } from '../../host/index.ts'
 import { createPools, type KernelShape, type PoolMemory } from '../../kernels/index.ts'
 import { withDrillPages } from '../drills/index.ts'
 import { crashReport } from '../worker/crash.ts'
-import { type ForwardHost, startForward } from '../worker/forward-host.ts'
+import type { ForwardHost } from '../worker/forward-host.ts'
 import type { WorkerInit, WorkerRole } from '../worker/ipc.ts'
 import { EXIT_CRASHED } from '../worker/leave.ts'
 import type { FromHost, FromRole, RoleInit, ToHost, ToRole } from './messages.ts'
@@ -11,7 +11,16 @@ import type { FromHost, FromRole, RoleInit, ToHost, ToRole } from './messages.ts
 /** How long a forward thread may go on once its role's life is over: many times what a layer takes. */
 const FORWARD_END_MS = 10_000
 
+/** Starts the threads of a life. */
+export interface HostThreads {
+  /** The one that decides; it takes the ports in `data` over. */
+  role(data: RoleInit): Worker
+  /** The one that computes, asked by way of `port`. */
+  forward(init: WorkerInit, pool: PoolMemory, port: MessagePort): ForwardHost
+}
+
 export interface HostOutside {
+  readonly threads: HostThreads
   readonly random: Pick<Random, 'bytes'>
   readonly send: (message: FromHost) => void
   /** Ends the process. */
@@ -80,13 +89,10 @@ export class SharedHost {
     const { role } = init
     const pools = this.#poolsFor(init)
     const passes = new MessageChannel()
-    const forward = startForward(init, pools[role], passes.port1)
+    const { threads } = this.#outside
+    const forward = threads.forward(init, pools[role], passes.port1)
     const link = role === 'prefill' ? this.#newLink() : null
-    const workerData: RoleInit = { init, pools, used: this.#isUsed(role), forward: passes.port2, link }
-    const thread = new Worker(new URL('../role-thread.js', import.meta.url), {
-      workerData,
-      transferList: link === null ? [passes.port2] : [passes.port2, link],
-    })
+    const thread = threads.role({ init, pools, used: this.#isUsed(role), forward: passes.port2, link })
     const life: RoleLife = { thread, forward, ending: null }
     this.#lives[role] = life
     thread.on('message', (message: FromRole) => {

@@ -1,16 +1,25 @@
 /** The process of a model whose workers share a memory: its main thread only passes messages on and watches threads end. */
+import { Worker } from 'node:worker_threads'
 import { nodeRandom } from '../../host/node/index.ts'
 import { crashReport } from '../worker/crash.ts'
+import { startForward } from '../worker/forward-host.ts'
 import { EXIT_CRASHED, leaveProcess } from '../worker/leave.ts'
 import { SharedHost } from './host.ts'
-import type { FromHost, ToHost } from './messages.ts'
+import type { FromHost, RoleInit, ToHost } from './messages.ts'
 
 const send = (message: FromHost): void => {
   if (process.connected) process.send?.(message)
 }
 const die = (): void => void process.kill(process.pid, 'SIGKILL')
 
+const startRole = (workerData: RoleInit): Worker =>
+  new Worker(new URL('../role-thread.js', import.meta.url), {
+    workerData,
+    transferList: [workerData.forward, ...(workerData.link === null ? [] : [workerData.link])],
+  })
+
 const host = new SharedHost({
+  threads: { role: startRole, forward: startForward },
   random: nodeRandom,
   send,
   leave: (code, forwards) => void leaveProcess(code, forwards),

@@ -8,6 +8,7 @@ const prefill = 'src/cluster/prefill/machine.ts'
 const outbox = 'src/cluster/prefill/outbox.ts'
 const stores = 'src/runtime/worker/stores.ts'
 const source = 'src/runtime/worker/send-fault.ts'
+const host = 'src/runtime/shared/host.ts'
 
 /** @type {readonly import('./index.js').Mutant[]} */
 export const shared = [
@@ -219,5 +220,21 @@ export const shared = [
     find: 'kernels.retire(Uint32Array',
     replace: 'void (Uint32Array',
     why: 'tags of an earlier life of prefill stand in the pool of the next, and may be those that its ledger gives out',
+  },
+  {
+    id: 'R6-shared-life-over-too-soon',
+    rule: 'R6',
+    file: host,
+    find: 'Promise.all([threadEnded, forward.ended])',
+    replace: 'threadEnded',
+    why: 'prefill’s next life begins while a pass of the one before still writes into its pool',
+  },
+  {
+    id: 'R5-shared-guard-key-kept',
+    rule: 'R5',
+    file: host,
+    find: '{ ...this.#pools.prefill, key: this.#guardKey() }',
+    replace: 'this.#pools.prefill',
+    why: 'guard rows of an earlier life of prefill pass in the next',
   },
 ]
