@@ -5,7 +5,10 @@ import type { ContractFence, Fences, IdentityFence, SealFence, TicketFence } fro
 /** R3: forged, expired, mismatched and reused tickets are refused; each ticket admits once per leg. */
 const ticket: TicketFence = (leg, crypto) => {
   const book = new TicketBook(crypto)
-  return { admit: (claimed, held) => book.admit(claimed, { ...held, leg }) }
+  return {
+    admit: (claimed, { ids, model, weights, requestId, attempt, now }) =>
+      book.admit(claimed, { ids, model, weights, requestId, attempt, now, leg }),
+  }
 }
 
 /** R4: the manifest and what arrived must both equal the contract, page by page and layer by layer. */

@@ -26,7 +26,10 @@ export const describeEvent = (event: TelemetryEvent): Shown | null => {
         text: `${event.rule} stopped ${event.requestId} in ${event.role}: ${event.fault} on page ${event.page}`,
       }
     case 'transfer_violation':
-      return { tone: 'bad', text: `a transfer frame was refused (${event.reason})` }
+      return {
+        tone: 'bad',
+        text: `${(event.count ?? 1) > 1 ? `${event.count} transfer frames were` : 'a transfer frame was'} refused (${event.reason})`,
+      }
     case 'page_quarantined':
       return { tone: 'warn', text: `${event.role} page ${event.page} is quarantined (${event.reason})` }
     case 'page_returned':

@@ -26,7 +26,7 @@ describe('pages', () => {
     kernels.markFilled(4, 2, 7)
     expect([0, 1, 2].map((layer) => kernels.filled(4, layer))).toEqual([0, 0, 7])
     kernels.retire(table.pages, 'tags')
-    expect(kernels.tag(4)).toEqual({ owner: 0, generation: 0 })
+    expect(kernels.tag(4)).toEqual({ owner: 0, generation: 9 })
     expect(kernels.filled(4, 2)).toBe(0)
     expect(kernels.checkGuards(table)).toEqual({ page: 4, layer: 0 })
   })

@@ -99,7 +99,10 @@ export interface PoolKernels {
   claim(pages: Uint32Array, owners: Uint32Array, generations: Uint32Array, ordinals: Uint32Array): void
   /** As `claim`, but the rows stay and keep counting as filled: a page that changes hands with its content. */
   retag(pages: Uint32Array, owners: Uint32Array, generations: Uint32Array, ordinals: Uint32Array): void
-  /** Clears the tag (owner 0), filled rows and guard rows; `zero` and `poison` (NaN) also overwrite the rows. */
+  /**
+   * Clears the tag's owner, filled rows and guard rows; `zero` and `poison` (NaN) also overwrite the rows, and then clear the
+   * generation. So owner 0 is nobody's page, and one of generation 0 besides has no rows of anybody's.
+   */
   retire(pages: Uint32Array, scrub: 'tags' | 'zero' | 'poison'): void
   /** The tag that stands in memory. */
   tag(page: number): { readonly owner: number; readonly generation: number }

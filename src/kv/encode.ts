@@ -1,6 +1,6 @@
 /**
  * Texts, each behind its length in bytes, then the number of words and the words; all little-endian, whatever the machine.
- * Strings enter as UTF-8. No two inputs share an encoding as long as each caller puts a domain of its own first.
+ * Strings enter as UTF-8. No two inputs of well-formed strings share an encoding as long as each caller puts a domain of its own first.
  * The result is good until the next call: it is there to be hashed at once, and its own memory would cost more than that.
  */
 export const encode = (texts: readonly (string | Uint8Array)[], words: ArrayLike<number>): Uint8Array => {

@@ -20,7 +20,8 @@ export type TelemetryEvent =
       readonly owner: number
       readonly requestId: string
     }
-  | { readonly kind: 'transfer_violation'; readonly reason: string }
+  /** `count`: how many of them this tells of; 1 unless it says so. */
+  | { readonly kind: 'transfer_violation'; readonly reason: string; readonly count?: number }
   | {
       readonly kind: 'page_quarantined'
       readonly role: Role

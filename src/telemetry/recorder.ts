@@ -91,7 +91,7 @@ export const createRecorder = (): Recorder => {
           faults.add({ role: event.role, rule: event.rule, fault: event.fault })
           return
         case 'transfer_violation':
-          violations.add({ reason: event.reason })
+          violations.add({ reason: event.reason }, event.count ?? 1)
           return
         case 'page_quarantined':
           quarantined.add({ role: event.role, reason: event.reason })

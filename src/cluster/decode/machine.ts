@@ -63,7 +63,8 @@ export class DecodeMachine implements Decoder {
     this.#stepper.plan(this.#requests.values())
     for (const holding of this.#pages.settle()) {
       this.#requests.delete(identityKey(holding.identity))
-      this.#send({ kind: 'released', ...holding.identity })
+      const { requestId, attempt } = holding.identity
+      this.#send({ kind: 'released', requestId, attempt })
     }
     return this.#effects
   }
@@ -133,7 +134,8 @@ export class DecodeMachine implements Decoder {
     }
     const { model, weights, shape, crypto, epoch } = this.#options
     const { claims } = message.ticket
-    const check = this.#gate.admit(message.ticket, { ...identity, ids: message.ids, model, weights, now: this.#now })
+    const { requestId, attempt, ids } = message
+    const check = this.#gate.admit(message.ticket, { requestId, attempt, ids, model, weights, now: this.#now })
     if (check.kind === 'invalid' || message.ids.length === 0 || claims.n < 1 || claims.maxOutput < 1) {
       this.#send({ kind: 'declined', ...identity, code: declineCode(check) })
       return
@@ -164,7 +166,7 @@ export class DecodeMachine implements Decoder {
     this.#requests.set(identityKey(identity), request)
     this.#inbox.open(request)
     this.#writers?.begin(request)
-    this.#send({ kind: 'reserved', ...identity, lease })
+    this.#send({ kind: 'reserved', requestId, attempt, lease })
   }
 
   #abort(identity: Identity): void {
@@ -229,7 +231,7 @@ export class DecodeMachine implements Decoder {
 
   #arm(request: DecodeRequest): void {
     request.phase = 'running'
-    this.#send({ kind: 'armed', ...identityOf(request) })
+    this.#send({ kind: 'armed', requestId: request.requestId, attempt: request.attempt })
   }
 
   /**
@@ -269,7 +271,7 @@ export class DecodeMachine implements Decoder {
 
   #fail(request: DecodeRequest, code: FailureCode, detail: string): void {
     if (request.phase === 'over') return
-    this.#send({ kind: 'failed', ...identityOf(request), code, detail })
+    this.#send({ kind: 'failed', requestId: request.requestId, attempt: request.attempt, code, detail })
     this.#end(request)
   }
 

@@ -1,6 +1,5 @@
 import type { ForwardResult, SampledToken, SequenceResult } from '../../model/index.ts'
 import type { DecodeEffect } from '../effects.ts'
-import { identityOf } from '../identity.ts'
 import type { DecodeOptions } from '../options.ts'
 import type { WorkerPages } from '../worker/pages.ts'
 import { type Pass, type PassEntry, resultFor } from '../worker/passes.ts'
@@ -95,16 +94,24 @@ export class Stepper {
   }
 
   #draw(request: DecodeRequest, sequence: DecodeSequence, sampled: SampledToken): void {
-    const named = { ...identityOf(request), sequence: sequence.index }
+    const { requestId, attempt } = request
+    const { index } = sequence
     if (request.endIds.has(sampled.token)) {
       sequence.finished = true
-      this.#emit({ kind: 'send', message: { kind: 'finished', ...named, reason: 'stop' } })
+      this.#emit({ kind: 'send', message: { kind: 'finished', requestId, attempt, sequence: index, reason: 'stop' } })
     } else {
-      this.#emit({ kind: 'send', message: { kind: 'token', ...named, index: sequence.drawn, sampled } })
+      this.#emit({
+        kind: 'send',
+        message: { kind: 'token', requestId, attempt, sequence: index, index: sequence.drawn, sampled },
+      })
       sequence.drawn++
       sequence.lastToken = sampled.token
       sequence.finished = sequence.drawn === request.claims.maxOutput
-      if (sequence.finished) this.#emit({ kind: 'send', message: { kind: 'finished', ...named, reason: 'length' } })
+      if (sequence.finished)
+        this.#emit({
+          kind: 'send',
+          message: { kind: 'finished', requestId, attempt, sequence: index, reason: 'length' },
+        })
     }
     if (sequence.finished) this.#host.finished(request)
   }

@@ -1,7 +1,6 @@
 import { pickBatch } from '../../engine/index.ts'
 import type { LedgerFault } from '../../kv/index.ts'
 import type { SequencePlan } from '../../model/index.ts'
-import { identityOf } from '../identity.ts'
 import type { WorkerPages } from '../worker/pages.ts'
 import { type DecodeRequest, type DecodeSequence, visiblePages } from './request.ts'
 
@@ -33,7 +32,8 @@ export const stepPlan = ({ request, sequence }: Step, pageSize: number): Sequenc
   const first = sequence.drawn === 0
   const start = request.ids.length + sequence.drawn - 1
   return {
-    ...identityOf(request),
+    requestId: request.requestId,
+    attempt: request.attempt,
     tokens: Int32Array.of(first ? request.ids[start]! : sequence.lastToken),
     start,
     write: first ? 'recompute' : 'append',

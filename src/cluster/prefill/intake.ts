@@ -27,9 +27,17 @@ export class Intake {
   }
 
   /** Why this prompt may not begin, or null. Spends the ticket (R3). */
-  objection({ ids, ticket, lease, ...message }: Prefill, now: number): DeclineCode | null {
+  objection(message: Prefill, now: number): DeclineCode | null {
+    const { ids, ticket, lease } = message
     const { model, weights, shape } = this.#options
-    const check = this.#gate.admit(ticket, { ...identityOf(message), ids, model, weights, now })
+    const check = this.#gate.admit(ticket, {
+      requestId: message.requestId,
+      attempt: message.attempt,
+      ids,
+      model,
+      weights,
+      now,
+    })
     if (check.kind === 'invalid' || ids.length === 0) return declineCode(check)
     const over = this.#leases?.mayStore(lease, Math.ceil(ids.length / shape.pageSize)) === false
     return over ? 'lease_over' : null
@@ -41,11 +49,14 @@ export class Intake {
     const opened = this.#openPages(message)
     if (opened === null) return null
     const digests = prefixDigests(message.ids, shape.pageSize, crypto.sha256)
-    return newJob({ ...opened, message, arrival: this.#arrivals++, digests, layers: shape.layers })
+    const { borrowed, holding, prefix } = opened
+    const arrival = this.#arrivals++
+    return newJob({ borrowed, holding, prefix, message, arrival, digests, layers: shape.layers })
   }
 
   /** What is cached of the prompt is held before room is made for the rest, so it is never what makes way. */
-  #openPages({ ids, ticket, ...message }: Prefill): Pick<NewJob, 'borrowed' | 'holding' | 'prefix'> | null {
+  #openPages(message: Prefill): Pick<NewJob, 'borrowed' | 'holding' | 'prefix'> | null {
+    const { ids, ticket } = message
     const { pageSize } = this.#options.shape
     const prefix = this.#prefixes?.describe(ids, ticket.claims) ?? []
     const borrowed = this.#prefixes?.borrow(prefix, ids.length) ?? []

@@ -8,7 +8,6 @@ import {
   pageTable,
 } from '../../kv/index.ts'
 import type { SequencePlan } from '../../model/index.ts'
-import { identityOf } from '../identity.ts'
 import type { Identity, Lease, Prefill } from '../messages.ts'
 import type { Holding } from '../worker/pages.ts'
 
@@ -57,7 +56,8 @@ export interface NewJob {
 export const newJob = ({ message, arrival, digests, borrowed, holding, prefix, layers }: NewJob): PrefillJob => {
   const handles = [...borrowed.map((node) => node.view), ...holding.grants]
   return {
-    ...identityOf(message),
+    requestId: message.requestId,
+    attempt: message.attempt,
     arrival,
     claims: message.ticket.claims,
     ids: message.ids,
@@ -81,7 +81,8 @@ export const newJob = ({ message, arrival, digests, borrowed, holding, prefix, l
 export const remainingRows = (job: PrefillJob): number => job.ids.length - job.computed
 
 export const chunkPlan = (job: PrefillJob, rows: number, pageSize: number): SequencePlan => ({
-  ...identityOf(job),
+  requestId: job.requestId,
+  attempt: job.attempt,
   tokens: job.ids.subarray(job.computed, job.computed + rows),
   start: job.computed,
   write: 'append',

@@ -12,6 +12,7 @@ export class Leases {
   /** The first lease that this life may store under. */
   openFrom(floor: number): void {
     this.#floor = floor
+    for (const id of this.#spent) if (id < floor) this.#spent.delete(id)
   }
 
   /** How many acknowledged leases it keeps in mind; bounded by those between the floor and the newest. */
@@ -26,8 +27,6 @@ export class Leases {
   /** From here on nothing is begun under this lease. Decode needs no reminder of those below its floor, nor does this book. */
   spend({ lease, floor = 0 }: LeaseClosed): void {
     if (lease.id >= this.#floor) this.#spent.add(lease.id)
-    if (floor <= this.#floor) return
-    this.#floor = floor
-    for (const id of this.#spent) if (id < floor) this.#spent.delete(id)
+    if (floor > this.#floor) this.openFrom(floor)
   }
 }

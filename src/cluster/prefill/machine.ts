@@ -58,7 +58,8 @@ export class PrefillMachine implements Prefiller {
     this.#clearEnded()
     for (const holding of this.#pages.settle()) {
       this.#jobs.delete(identityKey(holding.identity))
-      this.#send({ kind: 'released', ...holding.identity })
+      const { requestId, attempt } = holding.identity
+      this.#send({ kind: 'released', requestId, attempt })
     }
     return this.#effects
   }
@@ -216,7 +217,7 @@ export class PrefillMachine implements Prefiller {
   #complete(job: PrefillJob): void {
     this.#outbox.manifest(job)
     const cachedTokens = job.borrowed.length * this.#options.shape.pageSize
-    this.#send({ kind: 'prefilled', ...identityOf(job), cachedTokens })
+    this.#send({ kind: 'prefilled', requestId: job.requestId, attempt: job.attempt, cachedTokens })
     this.#end(job, 'complete')
   }
 
@@ -247,7 +248,7 @@ export class PrefillMachine implements Prefiller {
 
   #fail(job: PrefillJob, code: FailureCode, detail: string): void {
     // Of one that was complete nothing is said any more, but nothing is published either.
-    if (!job.over) this.#send({ kind: 'failed', ...identityOf(job), code, detail })
+    if (!job.over) this.#send({ kind: 'failed', requestId: job.requestId, attempt: job.attempt, code, detail })
     this.#end(job, 'aborted')
   }
 

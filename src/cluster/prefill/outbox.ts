@@ -1,6 +1,6 @@
 import type { LedgerFault, PageHandle } from '../../kv/index.ts'
 import type { PageTag, SendAcknowledgeEffect, SendManifestEffect, SendPageEffect } from '../effects.ts'
-import { identityKey, identityOf, leaseName } from '../identity.ts'
+import { identityKey, leaseName } from '../identity.ts'
 import type { Lease } from '../messages.ts'
 import type { PrefillOptions } from '../options.ts'
 import type { WorkerPages } from '../worker/pages.ts'
@@ -44,7 +44,8 @@ export class Outbox {
       kind: 'send_manifest',
       frame: {
         kind: 'manifest',
-        ...identityOf(job),
+        requestId: job.requestId,
+        attempt: job.attempt,
         lease: leaseName(job.lease),
         pages: job.handles.length,
         rows: job.computed,
@@ -90,7 +91,15 @@ export class Outbox {
       id,
       page: handle.page,
       tag: tagged(handle.owner, handle.generation),
-      frame: { kind: 'page', ...identityOf(job), lease: leaseName(job.lease), layer, ordinal, rows },
+      frame: {
+        kind: 'page',
+        requestId: job.requestId,
+        attempt: job.attempt,
+        lease: leaseName(job.lease),
+        layer,
+        ordinal,
+        rows,
+      },
       lineageKey: fences.seals.key(lineage, crypto.sha256),
       target:
         target === undefined

@@ -132,7 +132,8 @@ export class RouterMachine implements Router {
     const identity = entryIdentity(entry)
     const { ids, sampling, endIds, contract } = entry.request
     this.#workers.take(identity, contract)
-    this.#workers.toDecode({ kind: 'reserve', ...identity, ticket: entry.ticket, ids, sampling, endIds })
+    const { requestId, attempt } = identity
+    this.#workers.toDecode({ kind: 'reserve', requestId, attempt, ticket: entry.ticket, ids, sampling, endIds })
   }
 
   #fromDecode(message: Exclude<DecodeToRouter, WorkerHello | ChannelState>): void {
@@ -140,7 +141,8 @@ export class RouterMachine implements Router {
     const entry = this.#named(message)
     if (entry === undefined) {
       // A reservation nobody waits for any more: decode hears (again) that it is over.
-      if (message.kind === 'reserved') this.#workers.toDecode({ kind: 'abort', ...identityOf(message) })
+      if (message.kind === 'reserved')
+        this.#workers.toDecode({ kind: 'abort', requestId: message.requestId, attempt: message.attempt })
       return
     }
     switch (message.kind) {
@@ -185,7 +187,8 @@ export class RouterMachine implements Router {
     if (entry.phase !== 'reserving' || ticket === null) return
     entry.phase = 'prefilling'
     const { ids } = entry.request
-    this.#workers.toPrefill({ kind: 'prefill', ...entryIdentity(entry), ticket, ids, lease })
+    const { requestId, attempt } = entryIdentity(entry)
+    this.#workers.toPrefill({ kind: 'prefill', requestId, attempt, ticket, ids, lease })
   }
 
   #prefilled(entry: Entry, cachedTokens: number): void {

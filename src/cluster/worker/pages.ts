@@ -69,7 +69,8 @@ export class WorkerPages {
     const table = pageTable(grants)
     const holding: Holding = { identity, owner, grants, table, away: grants.length, leased: new Set(grants) }
     this.#byOwner.set(owner, holding)
-    this.#emit({ kind: 'claim', ...holding.table, ordinals })
+    const { pages, owners, generations } = table
+    this.#emit({ kind: 'claim', pages, owners, generations, ordinals })
     return { ok: true, value: holding }
   }
 

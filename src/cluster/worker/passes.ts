@@ -1,7 +1,6 @@
 import type { PageHandle } from '../../kv/index.ts'
 import type { ForwardPlan, SequencePlan, SequenceResult } from '../../model/index.ts'
 import type { IdentityFence, SequenceIdentity } from '../fences.ts'
-import { identityOf } from '../identity.ts'
 import type { Identity } from '../messages.ts'
 
 /** One sequence of the pass in flight, with the pages that the pass holds and whom it is for. */
@@ -24,4 +23,8 @@ export const resultFor = (
 ): SequenceResult | null =>
   row !== undefined && identity(named(plan, plan.sample?.sequence ?? null), named(row, row.sequence)) ? row : null
 
-const named = (value: Identity, sequence: number | null): SequenceIdentity => ({ ...identityOf(value), sequence })
+const named = (value: Identity, sequence: number | null): SequenceIdentity => ({
+  requestId: value.requestId,
+  attempt: value.attempt,
+  sequence,
+})

@@ -12,14 +12,18 @@ export function claimPage(page: u32, owner: u32, generation: u32, ordinal: u32, 
   store<u32>(tagOf(page), generation, 4)
 }
 
-/** `fill` is the byte to overwrite rows with (0, or 255: every float a NaN), negative to leave them. */
+/**
+ * `fill` is the byte to overwrite rows with (0, or 255: every float a NaN), negative to leave them. The owner goes first, so that
+ * nobody takes what is being overwritten for theirs; the generation stays until the rows are gone, and is the mark that they are not.
+ */
 export function retirePage(page: u32, fill: i32): void {
-  store<u64>(tagOf(page), 0)
+  store<u32>(tagOf(page), 0)
   for (let layer: u32 = 0; layer < layers; layer++) {
     store<u8>(filledOf(layer, page), 0)
     clearGuard(layer, page)
     if (fill >= 0) memory.fill(blockOf(layer, page), <u8>fill, blockBytes - GUARD)
   }
+  if (fill >= 0) store<u32>(tagOf(page), 0, 4)
 }
 
 /**

@@ -114,7 +114,7 @@ describe('a life of prefill', () => {
     [
       'decode',
       'closed by decode: noise',
-      () => lives.decode[0]!.thread.emit('message', { kind: 'cut', reason: 'noise' }),
+      () => lives.decode[0]!.thread.emit('message', { kind: 'cut', life: 1, reason: 'noise' }),
     ],
   ] as const)('is ended by %s, for its reason, and nothing else with it', async (_, reason, end) => {
     const decode = begin('decode')
@@ -125,6 +125,13 @@ describe('a life of prefill', () => {
     prefill.forward.emit('exit', 0)
     await nextTurn()
     expect(said).toEqual([`prefill ended: ${reason}`])
+  })
+
+  test('is not ended by what decode says of an earlier one', () => {
+    const decode = begin('decode')
+    const prefill = begin('prefill')
+    decode.thread.emit('message', { kind: 'cut', life: 0, reason: 'late' })
+    expect(prefill.thread.terminated).toBe(false)
   })
 
   test('whose forward thread cannot be ended takes the process along', async () => {

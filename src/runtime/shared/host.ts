@@ -8,8 +8,8 @@ import type { WorkerInit, WorkerRole } from '../worker/ipc.ts'
 import { EXIT_CRASHED } from '../worker/leave.ts'
 import type { FromHost, FromRole, RoleInit, ToHost, ToRole } from './messages.ts'
 
-/** How long a forward thread may go on once its role's life is over: many times what a layer takes. */
-const FORWARD_END_MS = 10_000
+/** How long a forward thread may go on once its role's life is over: a pass ends at its next layer, a model must be loaded first. */
+const FORWARD_END_MS = 60_000
 
 /** Starts the threads of a life. */
 export interface HostThreads {
@@ -91,12 +91,14 @@ export class SharedHost {
     const passes = new MessageChannel()
     const { threads } = this.#outside
     const forward = threads.forward(init, pools[role], passes.port1)
+    if (role === 'prefill') this.#prefillLives += 1
     const link = role === 'prefill' ? this.#newLink() : null
-    const thread = threads.role({ init, pools, used: this.#isUsed(role), forward: passes.port2, link })
+    const used = role === 'prefill' && this.#prefillLives > 1
+    const thread = threads.role({ init, pools, used, forward: passes.port2, link })
     const life: RoleLife = { thread, forward, ending: null }
     this.#lives[role] = life
     thread.on('message', (message: FromRole) => {
-      if (message.kind === 'cut') this.#end('prefill', `closed by decode: ${message.reason}`)
+      if (message.kind === 'cut') this.#cut(message.life, message.reason)
       else this.#outside.send({ kind: 'from', role, message })
     })
     const failed = (error: unknown): void => this.#outside.send({ kind: 'from', role, message: crashReport(error) })
@@ -125,6 +127,11 @@ export class SharedHost {
     })
   }
 
+  /** Decode may speak of a life that is over already. */
+  #cut(life: number, reason: string): void {
+    if (life === this.#prefillLives) this.#end('prefill', `closed by decode: ${reason}`)
+  }
+
   #over(role: WorkerRole, { ending }: RoleLife): void {
     if (this.#leaving || role === 'decode') return
     this.#lives.prefill = null
@@ -149,14 +156,8 @@ export class SharedHost {
 
   #passLink(): void {
     if (this.#link === null || this.#lives.decode === null) return
-    this.#tell('decode', { kind: 'link', port: this.#link })
+    this.#tell('decode', { kind: 'link', port: this.#link, life: this.#prefillLives })
     this.#link = null
-  }
-
-  #isUsed(role: WorkerRole): boolean {
-    if (role === 'decode') return false
-    this.#prefillLives += 1
-    return this.#prefillLives > 1
   }
 
   /** Made once; guard rows of a new life of prefill get a key of their own, so that none of an earlier one's can pass. */

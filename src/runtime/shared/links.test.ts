@@ -30,7 +30,7 @@ beforeEach(async () => {
     listen: (listener: (change: LinkChange) => void) => {
       change = listener
     },
-    end: (reason: string) => void log.push(`end ${reason}`),
+    end: (life: number, reason: string) => void log.push(`end ${life} ${reason}`),
   }
   const link = await decodeLink(lives)({
     up: (sink) => {
@@ -56,7 +56,7 @@ let cut: (reason: string) => void
 const begin = (): { readonly come: () => void; readonly prefillPort: MessagePort } => {
   const { port1, port2 } = new MessageChannel()
   ports.push(port1, port2)
-  change({ kind: 'link', port: port2 })
+  change({ kind: 'link', port: port2, life: 1 })
   const come = (): void =>
     prefillLink(port1)({
       up: (sink, floor) => {
@@ -121,6 +121,7 @@ test('a life that ended before it came is nothing to decode', async () => {
 })
 
 test('cutting the link is ending the life', () => {
+  begin()
   cut('noise')
-  expect(log).toEqual(['end noise'])
+  expect(log).toEqual(['end 1 noise'])
 })

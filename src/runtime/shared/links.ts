@@ -41,7 +41,8 @@ export const prefillLink =
 /** What decode's thread hears of prefill's lives, and says of them. */
 export interface PrefillLives {
   listen(listener: (change: LinkChange) => void): void
-  end(reason: string): void
+  /** Ends that life, if it is still the present one. */
+  end(life: number, reason: string): void
 }
 
 /**
@@ -52,6 +53,7 @@ export const decodeLink =
   (lives: PrefillLives): Links['decode'] =>
   async (events) => {
     let current: MessagePort | null = null
+    let life = 0
     let up = false
     const hear = (message: ToDecodeSide[number], sink: LeaseSink): void => {
       switch (message.kind) {
@@ -88,6 +90,10 @@ export const decodeLink =
       if (up) events.down()
       up = false
     }
-    lives.listen((change) => (change.kind === 'link' ? open(change.port) : close()))
-    return { cut: (reason) => lives.end(reason) }
+    lives.listen((change) => {
+      if (change.kind === 'link_down') return close()
+      life = change.life
+      open(change.port)
+    })
+    return { cut: (reason) => lives.end(life, reason) }
   }

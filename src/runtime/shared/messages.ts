@@ -28,8 +28,8 @@ export interface RoleInit {
 
 /** What decode's thread is told of prefill's lives. */
 export type LinkChange =
-  /** One begins; this is decode's end of the link to it. */
-  | { readonly kind: 'link'; readonly port: MessagePort }
+  /** One begins, the so many-th; this is decode's end of the link to it. */
+  | { readonly kind: 'link'; readonly port: MessagePort; readonly life: number }
   /** Every thread of it is known ended (R6). */
   | { readonly kind: 'link_down' }
 
@@ -39,7 +39,7 @@ export type ToRole = Exclude<ToWorker, { kind: 'init' | 'decode_port' }> | LinkC
 export type FromRole =
   | FromWorker
   /** From decode: no more of this life of prefill. */
-  | { readonly kind: 'cut'; readonly reason: string }
+  | { readonly kind: 'cut'; readonly life: number; readonly reason: string }
 
 /** Between the two roles; what one turn gave, in order. */
 export type ToDecodeSide = readonly (PrefillToDecode | { readonly kind: 'here' })[]

@@ -10,8 +10,11 @@ const LANE = 0
 export const retireAll = (pool: PoolMemory, pages: number, scrub: 'tags' | 'zero' | 'poison'): void => {
   const checks = { tags: true, filled: true, guards: true }
   const kernels = openPool(pool, { lane: LANE, checks, ropeTheta: 1, ropeDims: 0 })
-  // Where rows stay as they are, a page without a tag is nobody's already; to touch it is to take memory from the system for it.
-  // Where they do not, an end in the middle of a scrub may have left some in a page without a tag.
-  const standing = (page: number): boolean => scrub !== 'tags' || kernels.tag(page).owner !== 0
+  // To touch a page that nobody had is to take memory from the system for it. Where rows are overwritten, an end in the middle of
+  // that leaves a page without an owner, but with a generation.
+  const standing = (page: number): boolean => {
+    const { owner, generation } = kernels.tag(page)
+    return owner !== 0 || (scrub !== 'tags' && generation !== 0)
+  }
   kernels.retire(Uint32Array.from({ length: pages }, (_, page) => page).filter(standing), scrub)
 }

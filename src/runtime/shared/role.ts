@@ -54,7 +54,7 @@ const prefillLives: PrefillLives = {
     changed = listener
     for (const change of early.splice(0)) listener(change)
   },
-  end: (reason) => send({ kind: 'cut', reason }),
+  end: (life, reason) => send({ kind: 'cut', life, reason }),
 }
 
 const linksOver = (port: MessagePort | null): Links => ({

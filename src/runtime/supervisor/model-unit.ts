@@ -45,6 +45,8 @@ export interface UnitOptions {
 
 /** Lives that may end without a word before the first start is given up. */
 const FIRST_TRIES = 3
+/** What fails a drill may be long in coming back, but a client that waits for hours is gone. */
+const LONGEST_RETRY_MS = 300_000
 const ROLES = ['decode', 'prefill'] as const
 
 /** A pool nobody has used yet. */
@@ -116,7 +118,7 @@ export class ModelUnit {
   /** Refuses while a detector has failed its drill: what it should have caught would go through unseen (R14). */
   submit(request: EngineRequest, sink: (event: EngineEvent) => void): EngineHandle {
     if (this.#book.failed) {
-      const retryAfterSeconds = Math.ceil(this.#options.drills.everyMs / 1_000)
+      const retryAfterSeconds = Math.ceil(Math.min(this.#options.drills.everyMs, LONGEST_RETRY_MS) / 1_000)
       queueMicrotask(() => sink({ kind: 'failed', code: 'unavailable', retryAfterSeconds }))
       return { abort: () => undefined, finishSequence: () => undefined }
     }

@@ -38,13 +38,14 @@ const crash = (error: unknown): void => {
 
 /**
  * The last one takes the socket's directory along, however it ends: a gateway that dies while a message is on its way is a
- * crash here and not a parting. A next life makes both anew.
+ * crash here and not a parting.
  */
 const tidy = (): void => {
   if (init?.role !== 'decode' || init.channel.kind !== 'socket') return
   try {
     removeStaleSocket(init.channel.path)
-    rmdirSync(dirname(init.channel.path))
+    // While the gateway lives the next life needs it, and nobody else is to take its name meanwhile.
+    if (!process.connected) rmdirSync(dirname(init.channel.path))
   } catch {
     // Another model's socket still stands in it, or the gateway was first.
   }

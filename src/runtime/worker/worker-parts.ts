@@ -5,6 +5,7 @@ import type { WorkerInit } from './ipc.ts'
 import type { Outbox } from './outbox.ts'
 import type { WorkerPorts } from './ports.ts'
 import type { WorkerOutside } from './start.ts'
+import { createViolations } from './violations.ts'
 
 /** What either role's machine is built on. */
 export interface WorkerParts {
@@ -35,12 +36,11 @@ export const portsOf = <Message extends PrefillToRouter | DecodeToRouter>(
   idle: () => outbox.flush(),
 })
 
-export const tellViolation =
-  (outbox: Outbox) =>
-  (reason: string): void => {
-    outbox.telemetry({ kind: 'transfer_violation', reason })
+export const tellViolation = (outbox: Outbox): ((reason: string) => void) =>
+  createViolations((reason, count) => {
+    outbox.telemetry({ kind: 'transfer_violation', reason, count })
     outbox.flush()
-  }
+  })
 
 export interface HeldHello {
   hold(hello: WorkerHello): void

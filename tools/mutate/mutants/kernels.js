@@ -134,7 +134,7 @@ export const kernels = [
     id: 'R6-kernel-tag-stands',
     rule: 'R6',
     file: pages,
-    find: '  store<u64>(tagOf(page), 0)\n',
+    find: '  store<u32>(tagOf(page), 0)\n',
     replace: '',
     why: 'a page that went home still answers to its old owner',
     tests: poolTests,

@@ -112,8 +112,8 @@ export const shared = [
     id: 'R6-shared-floor-sinks',
     rule: 'R6',
     file: leases,
-    find: 'if (floor <= this.#floor) return',
-    replace: 'if (floor === this.#floor) return',
+    find: 'if (floor > this.#floor) this.openFrom(floor)',
+    replace: 'this.openFrom(floor)',
     why: 'a late word lowers the floor, and leases below it can be stored under again',
   },
   {
