@@ -69,8 +69,7 @@ export class WorkerPages {
     const table = pageTable(grants)
     const holding: Holding = { identity, owner, grants, table, away: grants.length, leased: new Set(grants) }
     this.#byOwner.set(owner, holding)
-    const { pages, owners, generations } = table
-    this.#emit({ kind: 'claim', pages, owners, generations, ordinals })
+    this.#emit({ kind: 'claim', ...table, ordinals })
     return { ok: true, value: holding }
   }
 
