@@ -1,6 +1,6 @@
 import type { EnginePort } from '../../cluster/index.ts'
 import { quantile } from '../format.ts'
-import { gapsWithin, type RunningStream, runStream } from './streams.ts'
+import { gapsBetween, type RunningStream, runStream } from './streams.ts'
 
 export interface MixedLoadOptions {
   readonly engine: EnginePort
@@ -24,9 +24,11 @@ export interface MixedLoadReport {
   /** Milliseconds. */
   readonly ttft: Spread
   readonly interToken: Spread
-  /** One running stream, alone and while a long prompt is computed by prefill. */
+  /** A running stream while a long prompt is computed by prefill, and another alone. */
   readonly longPrompt: {
     readonly tokens: number
+    /** First and last output token of the streams whose times are compared. */
+    readonly outputs: readonly [number, number]
     readonly alone: Spread
     readonly during: Spread
     readonly p99Ratio: number
@@ -38,8 +40,8 @@ type StreamStart = (tokens: number, maxOutput: number) => RunningStream
 
 const PROMPTS = [32, 128, 384, 64, 256, 512, 96, 192]
 const OUTPUT = 64
-/** A third of the stream or this long runs alone, the rest beside the long prompt. */
-const ALONE_MS = 8_000
+/** Tokens of a stream, at most a third of it, before it counts. */
+const SETTLED = 100
 const POLL_MS = 5
 
 /** TTFT and inter-token times of mixed prompts through real workers, and what a long prefill does to a running decode. */
@@ -54,7 +56,7 @@ export async function measureMixedLoad(options: MixedLoadOptions): Promise<Mixed
   const lengths = PROMPTS.map((length) => Math.min(length, contextLength - OUTPUT - 1))
   await start(lengths[0]!, 8).ended // the first pass of a session also prepares its buffers
   const mixed = await Promise.all([...lengths, ...lengths].map((length) => start(length, OUTPUT).ended))
-  const gaps = mixed.flatMap(({ tokenTimes }) => gapsWithin(tokenTimes, 0, Number.POSITIVE_INFINITY))
+  const gaps = mixed.flatMap(({ tokenTimes }) => gapsBetween(tokenTimes, 0, tokenTimes.length))
   return {
     streams: mixed.length,
     ttft: spread(mixed.map(({ ttft }) => ttft)),
@@ -63,7 +65,10 @@ export async function measureMixedLoad(options: MixedLoadOptions): Promise<Mixed
   }
 }
 
-/** One stream decodes for as long without company as with it. */
+/**
+ * One stream decodes beside the long prompt, and one of the same length alone afterwards. Their gaps are compared over the same
+ * positions: a stream that has run on reads more rows for each token, whoever else is there.
+ */
 async function measureLongPrompt(
   options: MixedLoadOptions,
   start: StreamStart,
@@ -71,17 +76,34 @@ async function measureLongPrompt(
   const { now, contextLength } = options
   const tokens = Math.min(options.longPrompt, contextLength - 2)
   const output = contextLength - 64
-  const running = start(32, output)
-  const started = now()
-  while (running.received() < output / 3 && now() - started < ALONE_MS) await options.wait(POLL_MS)
-  const from = now()
+  const until = async (stream: RunningStream, received: number): Promise<void> => {
+    let over = false
+    const end = (): void => {
+      over = true
+    }
+    stream.ended.then(end, end)
+    while (stream.received() < received && !over) await options.wait(POLL_MS)
+    // One that failed says so here.
+    if (over) await stream.ended
+  }
+  const beside = start(32, output)
+  await until(beside, Math.min(SETTLED, output / 3))
+  const first = beside.received()
+  const begun = now()
   await start(tokens, 1).ended
-  const to = now()
-  running.stop()
-  const { tokenTimes } = await running.ended
-  const alone = spread(gapsWithin(tokenTimes, 0, from))
-  const during = spread(gapsWithin(tokenTimes, from, to))
-  return { tokens, alone, during, p99Ratio: during.p99 / alone.p99, seconds: (to - from) / 1_000 }
+  const seconds = (now() - begun) / 1_000
+  const last = beside.received()
+  const during = gapsBetween(await stopped(beside), first, last)
+  const lone = start(32, output)
+  await until(lone, last)
+  const alone = gapsBetween(await stopped(lone), first, last)
+  const p99Ratio = spread(during).p99 / spread(alone).p99
+  return { tokens, outputs: [first, last], alone: spread(alone), during: spread(during), p99Ratio, seconds }
+}
+
+async function stopped(stream: RunningStream): Promise<readonly number[]> {
+  stream.stop()
+  return (await stream.ended).tokenTimes
 }
 
 function spread(samples: readonly number[]): Spread {

@@ -57,10 +57,7 @@ export function runStream(engine: EnginePort, request: StreamRequest, now: () =>
   return { ended, received: () => tokenTimes.length, stop: () => stop() }
 }
 
-/** Times between a stream's tokens, only those that lie whole within the span. */
-export function gapsWithin(times: readonly number[], from: number, to: number): readonly number[] {
-  return times.flatMap((time, index) => {
-    const before = times[index - 1]
-    return before !== undefined && before >= from && time <= to ? [time - before] : []
-  })
+/** Times between a stream's tokens, from its token `first` (counted from 0) to the last one before `end`. */
+export function gapsBetween(times: readonly number[], first: number, end: number): readonly number[] {
+  return times.slice(first, end).flatMap((time, index, span) => (index === 0 ? [] : [time - span[index - 1]!]))
 }

@@ -102,7 +102,7 @@ function render(figures: EngineBench, load: MixedLoadReport): string {
     ...[...figures.decode, ...figures.prefill].map(figureLine),
     `memory peak ${bytesText(figures.peakBytes)} (limit ${bytesText(figures.peakLimitBytes)}: weights ${bytesText(figures.heldBytes)} x 1.3 + pool ${bytesText(figures.poolBytes)} + 250 MB)`,
     `mixed load, ${load.streams} streams, one thread each for prefill and decode: TTFT p50 ${ms(load.ttft.p50)} p99 ${ms(load.ttft.p99)}, inter-token p50 ${ms(load.interToken.p50)} p99 ${ms(load.interToken.p99)}`,
-    `a prompt of ${longPrompt.tokens} tokens beside a running decode (${longPrompt.seconds.toFixed(1)} s): inter-token p99 ${ms(longPrompt.during.p99)}, alone ${ms(longPrompt.alone.p99)}, ratio ${longPrompt.p99Ratio.toFixed(2)}`,
+    `a prompt of ${longPrompt.tokens} tokens beside a running decode (${longPrompt.seconds.toFixed(1)} s): inter-token p50 ${ms(longPrompt.during.p50)} p99 ${ms(longPrompt.during.p99)}, alone over the same tokens (${longPrompt.outputs.join(' to ')}) p50 ${ms(longPrompt.alone.p50)} p99 ${ms(longPrompt.alone.p99)}, p99 ratio ${longPrompt.p99Ratio.toFixed(2)}`,
     '',
   ].join('\n')
 }
