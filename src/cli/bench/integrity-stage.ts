@@ -2,6 +2,7 @@ import type { DigestTools } from '../../host/index.ts'
 import type { PoolKernels } from '../../kernels/index.ts'
 import { lineageKey, prefixDigests } from '../../kv/index.ts'
 import type { ForwardPass, ModelShape, SequencePlan } from '../../model/index.ts'
+import { sealsAgree } from '../../runtime/index.ts'
 
 export const PAGE = 16
 /** Not a whole number of pages: a step writes into a page that has rows. */
@@ -65,7 +66,7 @@ export class Stage {
 
   /** Milliseconds to verify so many pages before they are placed; placing them is no part of it, since `off` does so as well. */
   arrival(pages: number): number {
-    const { now, digests } = this.#options
+    const { now } = this.#options
     const rows = new Uint8Array(this.#kernels.rowBytes(PAGE))
     const ids = this.#prompt(pages)
     this.checkTicket()
@@ -75,7 +76,7 @@ export class Stage {
     for (let layer = 0; layer < this.#shape.layers; layer++) {
       start = now()
       for (let page = 0; page < pages; page++) {
-        digests.equal(this.#kernels.sealRows(layer, PAGE, rows, this.#key(chain, layer, page)), RECEIVED)
+        sealsAgree(this.#kernels.sealRows(layer, PAGE, rows, this.#key(chain, layer, page)), RECEIVED)
       }
       ms += now() - start
       for (let page = 0; page < pages; page++) this.#kernels.writeRows(this.#spare[0]!, layer, PAGE, rows)

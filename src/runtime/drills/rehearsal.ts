@@ -13,7 +13,6 @@ import {
   prefillDefaults,
   type WorkerOptions,
 } from '../../cluster/index.ts'
-import type { DigestTools } from '../../host/index.ts'
 import type { NeighbourPool, PoolKernels } from '../../kernels/index.ts'
 import type { ForwardPlan, ForwardResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
@@ -34,7 +33,6 @@ export interface RehearsalOptions {
   readonly kernels: PoolKernels
   /** Transport `shared`: stores from this pool into this pool; both legs' pages are in it. */
   readonly itself?: NeighbourPool
-  readonly digests: DigestTools
   /** What stands for decode's machine where a test takes a detector away. */
   readonly decoder?: (machine: Decoder) => Decoder
   /** First of the drill's pages of each leg. */
@@ -211,10 +209,9 @@ export class Rehearsal {
     plans: ForwardPlan[] | null,
     compute: (plan: ForwardPlan) => void = () => undefined,
   ): WorkerPorts<Message> {
-    const { kernels, digests, worker } = this.#options
+    const { kernels, worker } = this.#options
     return {
       now: () => 0,
-      digests,
       kernels: kernelsFrom(kernels, first),
       poolPages: REHEARSAL_PAGES,
       pageSize: worker.shape.pageSize,

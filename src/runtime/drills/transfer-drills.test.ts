@@ -24,7 +24,6 @@ const findingsWith = (decoder: NonNullable<RehearsalOptions['decoder']>) => {
       sweepEvery: 0,
     },
     kernels: openPool(pool, { lane: 0, checks: fences.kernel, ropeTheta: 10_000, ropeDims: 8 }),
-    digests: nodeDigests,
     prefillPage: prefill,
     decodePage: decode,
     decoder,

@@ -26,13 +26,12 @@ export interface WorkerDrillOptions {
  * call of a few milliseconds at most, so that a running worker can do something else in between.
  */
 export const workerDrills = (options: WorkerDrillOptions): readonly (() => DrillFinding)[] => {
-  const { worker, kernels, itself, digests } = options
+  const { worker, kernels, itself } = options
   const pages = drillPages(worker.shape)
   const rehearsal = {
     worker,
     kernels,
     ...(itself && { itself }),
-    digests,
     prefillPage: pages.prefill,
     decodePage: pages.decode,
   }

@@ -229,7 +229,6 @@ const startLeg = async <Message, Core extends ForwardReports & { poolUse(): Pool
   }
   const core = parts.make({
     now: nodeClock.now,
-    digests: nodeDigests,
     kernels: kernelsFor('worker'),
     ...(parts.neighbour && { neighbour: parts.neighbour }),
     poolPages: pool.shape.pages,

@@ -8,7 +8,6 @@ import type {
   PrefillEffect,
   PrefillEvent,
 } from '../../cluster/index.ts'
-import { nodeDigests } from '../../host/node/index.ts'
 import { createPool, openPool, type PoolKernels } from '../../kernels/index.ts'
 import { createDecodeCore } from './decode-core.ts'
 import type { WorkerPorts } from './ports.ts'
@@ -30,7 +29,6 @@ beforeEach(() => {
 
 const ports = <Message extends { kind: string }>(): WorkerPorts<Message> => ({
   now: () => 5,
-  digests: nodeDigests,
   kernels,
   poolPages: SHAPE.pages,
   pageSize: SHAPE.pageSize,

@@ -13,6 +13,7 @@ import type {
 import { createDriver } from './driver.ts'
 import { createPoolEffects } from './pool-effects.ts'
 import type { ForwardReports, LeaseSink, WorkerPorts } from './ports.ts'
+import { sealsAgree } from './seals-agree.ts'
 
 export interface DecodeCore extends ForwardReports {
   start(): void
@@ -42,7 +43,7 @@ export const createDecodeCore = (
       const seal = arrived
         ? kernels.sealRows(layer, count, arrived, lineageKey)
         : kernels.seal(page, layer, count, lineageKey)
-      if (!ports.digests.equal(seal, effect.seal)) return 'bad_seal'
+      if (!sealsAgree(seal, effect.seal)) return 'bad_seal'
     }
     // Over a socket what does not verify never comes this far; what was stored from the other side stands there already.
     if (arrived) kernels.writeRows(page, layer, count, arrived)

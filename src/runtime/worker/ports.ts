@@ -1,5 +1,4 @@
 import type { DecodeToPrefill, Lease, ManifestFrame, PageFrame } from '../../cluster/index.ts'
-import type { DigestTools } from '../../host/index.ts'
 import type { NeighbourPool, PoolKernels } from '../../kernels/index.ts'
 import type { ForwardPlan, ForwardResult } from '../../model/index.ts'
 import type { TelemetryEvent } from '../../telemetry/index.ts'
@@ -7,7 +6,6 @@ import type { TelemetryEvent } from '../../telemetry/index.ts'
 /** What a worker's machine needs of the world, be it a process of its own or a part of another. */
 export interface WorkerPorts<Message> {
   readonly now: () => number
-  readonly digests: DigestTools
   /** This thread's instance over the pool. */
   readonly kernels: PoolKernels
   /** Transport `shared`, for prefill: decode's pool, into which it stores its pages. */

@@ -31,7 +31,7 @@ export interface PrefillCore extends ForwardReports {
 
 /** Drives a prefill machine: executes its effects exactly in order on the ports. */
 export const createPrefillCore = (machine: Prefiller, ports: WorkerPorts<PrefillToRouter>): PrefillCore => {
-  const { now, kernels, digests } = ports
+  const { now, kernels } = ports
   const execute = (effect: PrefillEffect): void => {
     switch (effect.kind) {
       case 'forward':
@@ -60,7 +60,7 @@ export const createPrefillCore = (machine: Prefiller, ports: WorkerPorts<Prefill
   const guards = createGuardBook(kernels, ports.poolPages)
   const dispatch = (event: PrefillEvent): void => driver.dispatch(event)
   const executeOnPool = createPoolEffects(kernels, ports.poolPages, now, dispatch, guards)
-  const executeOnPublished = createPublishedPages(kernels, guards, digests, now, dispatch)
+  const executeOnPublished = createPublishedPages(kernels, guards, now, dispatch)
   const driver = createDriver<PrefillEvent, PrefillEffect>(machine, execute, ports.idle)
   const sent = (id: number, fault?: SendFault): void =>
     driver.dispatch({ kind: 'page_sent', id, ...(fault && { fault }), now: now() })

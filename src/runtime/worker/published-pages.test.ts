@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { PrefillEvent, PublishPageEffect, VerifyPageEffect } from '../../cluster/index.ts'
-import { nodeDigests } from '../../host/node/index.ts'
 import { createPool, openPool, type PoolKernels } from '../../kernels/index.ts'
 import { createGuardBook } from './guard-book.ts'
 import { createPublishedPages } from './published-pages.ts'
@@ -26,7 +25,6 @@ beforeEach(() => {
   execute = createPublishedPages(
     kernels,
     guards,
-    nodeDigests,
     () => 5,
     (event) => events.push(event),
   )

@@ -1,13 +1,12 @@
 import type { PrefillEvent, PublishPageEffect, VerifyPageEffect } from '../../cluster/index.ts'
-import type { DigestTools } from '../../host/index.ts'
 import type { PoolKernels } from '../../kernels/index.ts'
 import type { GuardBook } from './guard-book.ts'
+import { sealsAgree } from './seals-agree.ts'
 
 /** Executes what only prefill asks for: pages that enter the prefix index, and pages taken out of it again. */
 export const createPublishedPages = (
   kernels: PoolKernels,
   guards: GuardBook,
-  digests: Pick<DigestTools, 'equal'>,
   now: () => number,
   dispatch: (event: PrefillEvent) => void,
 ): ((effect: PublishPageEffect | VerifyPageEffect) => void) => {
@@ -22,7 +21,7 @@ export const createPublishedPages = (
     const { id, page, rows, lineageKeys } = effect
     if (effect.kind === 'verify_page') {
       const found = sealsOf(page, rows, effect.lineageKeys)
-      const ok = found.every((seal, layer) => digests.equal(seal, effect.seals[layer]!))
+      const ok = found.every((seal, layer) => sealsAgree(seal, effect.seals[layer]!))
       dispatch({ kind: 'page_verified', id, ok, now: now() })
       return
     }

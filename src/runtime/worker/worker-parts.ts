@@ -22,7 +22,6 @@ export const portsOf = <Message extends PrefillToRouter | DecodeToRouter>(
   hello: HeldHello,
 ): WorkerPorts<Message> => ({
   now: outside.clock.now,
-  digests: outside.digests,
   kernels,
   ...(outside.neighbour && { neighbour: outside.neighbour }),
   poolPages: init.shape.pages,

@@ -228,7 +228,7 @@ export const cluster = [
     id: 'R8-seal-uncompared',
     rule: 'R8',
     file: core,
-    find: "if (!ports.digests.equal(seal, effect.seal)) return 'bad_seal'",
+    find: "if (!sealsAgree(seal, effect.seal)) return 'bad_seal'",
     replace: "if (seal.length !== effect.seal.length) return 'bad_seal'",
     why: 'whatever bytes come are placed and counted',
   },

@@ -81,7 +81,6 @@ export class DecodeEnd {
       machine,
       {
         now: () => this.#now,
-        digests: nodeDigests,
         kernels: this.#watched(),
         poolPages: POOL.pages,
         pageSize: POOL.pageSize,
