@@ -108,6 +108,18 @@ export function wholeFlag(
   )
 }
 
+/** One of a few words in a flag; UsageError otherwise. The first is what counts where it is absent. */
+export function choiceFlag<Choice extends string>(
+  input: CommandInput,
+  name: string,
+  choices: readonly [Choice, ...Choice[]],
+): Choice {
+  const given = input.flags[name] ?? choices[0]
+  const chosen = choices.find((choice) => choice === given)
+  if (chosen !== undefined) return chosen
+  throw new UsageError(`--${name}: expected ${choices.join(', ')}, received ${JSON.stringify(given)}`)
+}
+
 /** The one operand of a command that takes exactly one. */
 export function onlyOperand(command: Command, input: CommandInput): string {
   const [first, ...more] = input.operands

@@ -6,10 +6,10 @@ import {
   inspectModel,
   type PrefillFigure,
 } from '../../model/index.ts'
-import { startEngine } from '../../runtime/index.ts'
+import { type EngineTransport, startEngine } from '../../runtime/index.ts'
 import { type MixedLoadReport, measureMixedLoad } from '../bench/mixed-load.ts'
 import { builtInModel } from '../built-in.ts'
-import { type Command, type CommandInput, noOperands, wholeFlag } from '../command.ts'
+import { type Command, type CommandInput, choiceFlag, noOperands, wholeFlag } from '../command.ts'
 import { bytesText } from '../format.ts'
 
 const PAGE_SIZE = 16
@@ -25,13 +25,23 @@ export const benchEngineCommand: Command = {
       value: 'N',
       help: 'threads of the forward passes measured alone; default 2. Workers under mixed load get 1 each',
     },
+    transport: {
+      type: 'string',
+      value: 'NAME',
+      help: 'how pages reach decode under mixed load: socket, tcp or shared',
+    },
     json: { type: 'boolean', help: 'the figures as JSON' },
   },
-  examples: ['bulkhead bench engine', 'bulkhead bench engine --model ./model.gguf --threads 2 --json'],
+  examples: [
+    'bulkhead bench engine',
+    'bulkhead bench engine --transport shared',
+    'bulkhead bench engine --model ./model.gguf --threads 2 --json',
+  ],
   run: async (input) => {
     noOperands(benchEngineCommand, input)
     const path = typeof input.flags.model === 'string' ? input.flags.model : builtInModel('tiny')
     const threads = wholeFlag(input, 'threads', { min: 1, max: 64, absent: 2 })
+    const transport = choiceFlag(input, 'transport', ['socket', 'tcp', 'shared'])
     const figures = await benchEngine({
       path,
       threads,
@@ -43,18 +53,22 @@ export const benchEngineCommand: Command = {
       input.err(`bulkhead: ${figures.message}\n`)
       return 2
     }
-    const load = await mixedLoad(path, input)
-    input.out(input.flags.json === true ? `${JSON.stringify({ ...figures, mixed: load })}\n` : render(figures, load))
+    const load = await mixedLoad(path, transport, input)
+    input.out(
+      input.flags.json === true
+        ? `${JSON.stringify({ ...figures, transport, mixed: load })}\n`
+        : render(figures, load, transport),
+    )
     return 0
   },
 }
 
-async function mixedLoad(path: string, input: CommandInput): Promise<MixedLoadReport> {
+async function mixedLoad(path: string, transport: EngineTransport, input: CommandInput): Promise<MixedLoadReport> {
   const inspection = await inspectModel(path)
   if (inspection.kind !== 'ok') throw new Error(inspection.message)
   const { shape, digest } = inspection
   const pool = Math.ceil((2 * Math.max(shape.contextLength, 2_048)) / PAGE_SIZE) * PAGE_SIZE
-  input.err('bulkhead: mixed load through real workers …\n')
+  input.err(`bulkhead: mixed load through real workers over ${transport} …\n`)
   const engine = await startEngine({
     models: [
       {
@@ -66,6 +80,7 @@ async function mixedLoad(path: string, input: CommandInput): Promise<MixedLoadRe
         decodePool: pool,
         pageSize: PAGE_SIZE,
         threads: { prefill: 1, decode: 1 },
+        transport,
       },
     ],
     secrets: createSecrets(nodeRandom.bytes(32)),
@@ -94,14 +109,14 @@ function figureLine(figure: DecodeFigure | PrefillFigure): string {
     : `decode batch ${figure.batch} context ${figure.context}: ${rate}`
 }
 
-function render(figures: EngineBench, load: MixedLoadReport): string {
+function render(figures: EngineBench, load: MixedLoadReport, transport: EngineTransport): string {
   const { longPrompt } = load
   const ms = (value: number): string => `${value.toFixed(1)} ms`
   return [
     `threads ${figures.threads}, every check on, greedy`,
     ...[...figures.decode, ...figures.prefill].map(figureLine),
     `memory peak ${bytesText(figures.peakBytes)} (limit ${bytesText(figures.peakLimitBytes)}: weights ${bytesText(figures.heldBytes)} x 1.3 + pool ${bytesText(figures.poolBytes)} + 250 MB)`,
-    `mixed load, ${load.streams} streams, one thread each for prefill and decode: TTFT p50 ${ms(load.ttft.p50)} p99 ${ms(load.ttft.p99)}, inter-token p50 ${ms(load.interToken.p50)} p99 ${ms(load.interToken.p99)}`,
+    `mixed load over ${transport}, ${load.streams} streams, one thread each for prefill and decode: TTFT p50 ${ms(load.ttft.p50)} p99 ${ms(load.ttft.p99)}, inter-token p50 ${ms(load.interToken.p50)} p99 ${ms(load.interToken.p99)}`,
     `a prompt of ${longPrompt.tokens} tokens beside a running decode (${longPrompt.seconds.toFixed(1)} s): inter-token p50 ${ms(longPrompt.during.p50)} p99 ${ms(longPrompt.during.p99)}, alone over the same tokens (${longPrompt.outputs.join(' to ')}) p50 ${ms(longPrompt.alone.p50)} p99 ${ms(longPrompt.alone.p99)}, p99 ratio ${longPrompt.p99Ratio.toFixed(2)}`,
     '',
   ].join('\n')
