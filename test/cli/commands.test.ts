@@ -27,7 +27,7 @@ describe('bulkhead', () => {
     [['lab', 'sim', '--seeds', '-1']],
     [['lab', 'sim', '--seed', '1', '--from', '2']],
     [['models', 'check']],
-    ['bench', 'engine', '--transport', 'pigeon'],
+    [['bench', 'engine', '--transport', 'pigeon']],
   ])('answers a wrong call with exit 2 and one line: %j', async (words) => {
     const { code, stdout, stderr } = await bulkhead(words)
     expect(code).toBe(2)
