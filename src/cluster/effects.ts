@@ -221,12 +221,12 @@ export interface CloseLeaseEffect {
 }
 
 /**
- * Answer to `link_up` (transport `shared`): the new life of prefill may store under leases from `floor` on, and under none before.
+ * Answer to `link_up` (transport `shared`): the new life of prefill may store under leases of this life of decode, from `from` on.
  * Prefill's `link_up` is stepped with it when it arrives there, and not before.
  */
 export interface OpenLeasesEffect {
   readonly kind: 'open_leases'
-  readonly floor: number
+  readonly from: Lease
 }
 
 /**

@@ -26,9 +26,9 @@ export type WorkerEvent =
   /**
    * The transfer channel is open; frames may be sent and will come. Decode's is stepped only after prefill has stepped the
    * `link_down` of the channel before (prefill is the one that connects, and connects anew only then).
-   * `floor`: for prefill over `shared`, see `OpenLeasesEffect`.
+   * `from`: for prefill over `shared`, see `OpenLeasesEffect`.
    */
-  | { readonly kind: 'link_up'; readonly floor?: number }
+  | { readonly kind: 'link_up'; readonly from?: Lease }
   /**
    * The transfer channel is gone: nothing more is read from or written to it, frames under way are lost. Over `shared` it is
    * decode's alone, and is stepped when prefill's thread is known ended: the proof that it stores nothing any more (R6).

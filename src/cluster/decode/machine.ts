@@ -246,7 +246,8 @@ export class DecodeMachine implements Decoder {
     }
     if (this.#writers === null) return
     this.#writers.ended()
-    if (up) this.#effects.push({ kind: 'open_leases', floor: this.#nextLease })
+    const from = { id: this.#nextLease, epoch: this.#options.epoch }
+    if (up) this.#effects.push({ kind: 'open_leases', from })
   }
 
   #endIfAllFinished(request: DecodeRequest): void {

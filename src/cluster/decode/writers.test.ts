@@ -151,6 +151,8 @@ describe('the floor', () => {
     const { step } = shared()
     const lease = reserve(step, 'r')
     step({ kind: 'link_down' })
-    expect(ofKind(step({ kind: 'link_up' }), 'open_leases')).toEqual([{ kind: 'open_leases', floor: lease.id + 1 }])
+    expect(ofKind(step({ kind: 'link_up' }), 'open_leases')).toEqual([
+      { kind: 'open_leases', from: { id: lease.id + 1, epoch: lease.epoch } },
+    ])
   })
 })

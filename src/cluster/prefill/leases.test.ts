@@ -20,7 +20,7 @@ const started = (floor = 1) => {
   const step = (event: Record<string, unknown>): PrefillEffect[] =>
     machine.step({ now: 0, ...event } as unknown as PrefillEvent)
   step({ kind: 'start' })
-  step({ kind: 'link_up', floor })
+  step({ kind: 'link_up', from: { id: floor, epoch: DECODE } })
   const ask = (requestId: string, lease: ReturnType<typeof leaseOf>, asked: Asked = {}): PrefillEffect[] =>
     step({ kind: 'message', message: prefillFor(requestId, lease, asked) })
   const compute = (effects: readonly PrefillEffect[]): PrefillEffect[] => {
@@ -108,16 +108,28 @@ describe('a lease that is closed', () => {
 })
 
 describe('the book of leases', () => {
+  it('holds nothing before decode has said from which lease on, and nothing of another life of decode', () => {
+    const leases = new Leases()
+    expect(leases.mayStore(leaseOf(1), 2)).toBe(false)
+    leases.openFrom({ id: 1, epoch: DECODE })
+    expect(leases.mayStore(leaseOf(1), 2)).toBe(true)
+    leases.spend({ kind: 'lease_closed', lease: { id: 1, epoch: DECODE - 1 }, floor: 5 })
+    expect(leases.mayStore(leaseOf(1), 2)).toBe(true)
+    expect(leases.mayStore({ ...leaseOf(1), epoch: DECODE - 1 }, 2)).toBe(false)
+  })
+
   it('remembers no lease below the floor', () => {
     const leases = new Leases()
-    for (let id = 1; id <= 1000; id++) leases.spend({ kind: 'lease_closed', lease: { id, epoch: 1 }, floor: id })
+    leases.openFrom({ id: 1, epoch: DECODE })
+    for (let id = 1; id <= 1000; id++) leases.spend({ kind: 'lease_closed', lease: { id, epoch: DECODE }, floor: id })
     expect(leases.remembered).toBe(1)
   })
 
   it('never lets a floor sink that comes late', () => {
     const leases = new Leases()
-    leases.spend({ kind: 'lease_closed', lease: { id: 9, epoch: 1 }, floor: 8 })
-    leases.spend({ kind: 'lease_closed', lease: { id: 2, epoch: 1 }, floor: 1 })
+    leases.openFrom({ id: 1, epoch: DECODE })
+    leases.spend({ kind: 'lease_closed', lease: { id: 9, epoch: DECODE }, floor: 8 })
+    leases.spend({ kind: 'lease_closed', lease: { id: 2, epoch: DECODE }, floor: 1 })
     expect(leases.mayStore(leaseOf(7), 2)).toBe(false)
     expect(leases.mayStore(leaseOf(8), 2)).toBe(true)
   })

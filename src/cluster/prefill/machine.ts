@@ -87,7 +87,7 @@ export class PrefillMachine implements Prefiller {
       }
       case 'link_up':
         this.#linkUp = true
-        if (event.floor !== undefined) this.#leases?.openFrom(event.floor)
+        if (event.from !== undefined) this.#leases?.openFrom(event.from)
         this.#send({ kind: 'channel', up: true })
         break
       case 'link_down':

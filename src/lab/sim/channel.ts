@@ -17,7 +17,7 @@ export interface Channel {
   toPrefill(message: DecodeToPrefill): void
   /** `shared` alone. */
   acknowledge?(lease: Lease): void
-  openLeases?(floor: number): void
+  openLeases?(from: Lease): void
 }
 
 /** Sends a page frame with everything that can happen to it on the way. */

@@ -18,7 +18,7 @@ import { workerOptions } from './worker-options.ts'
 export interface DecodeWires {
   toRouter(message: DecodeToRouter): void
   toPrefill(message: DecodeToPrefill): void
-  openLeases(floor: number): void
+  openLeases(from: Lease): void
   closeChannel(): void
 }
 
@@ -87,7 +87,7 @@ export class DecodeNode extends WorkerNode<DecodeEvent, DecodeEffect> {
         this.#wires.toPrefill({ ...effect, kind: 'lease_closed' })
         break
       case 'open_leases':
-        this.#wires.openLeases(effect.floor)
+        this.#wires.openLeases(effect.from)
         break
       case 'close_link':
         this.#wires.closeChannel()

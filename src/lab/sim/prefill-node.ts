@@ -91,9 +91,9 @@ export class PrefillNode extends WorkerNode<PrefillEvent, PrefillEffect> {
     this.step({ kind: 'peer', now: this.now, message })
   }
 
-  /** Transport `shared`: the link is up, and leases from `floor` on may be stored under. */
-  mayStore(floor: number): void {
-    this.step({ kind: 'link_up', now: this.now, floor })
+  /** Transport `shared`: the link is up, and leases from this one on may be stored under. */
+  mayStore(from: Lease): void {
+    this.step({ kind: 'link_up', now: this.now, from })
   }
 
   channel(up: boolean): void {

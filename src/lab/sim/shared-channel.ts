@@ -76,10 +76,10 @@ export class SharedChannel implements Channel {
     if (this.#open) sendWord(this.#context, this.#back, () => this.#prefill.peer(message))
   }
 
-  openLeases(floor: number): void {
+  openLeases(from: Lease): void {
     if (!this.#open) return
     this.#back.send(this.#context.delay('back channel', 2), () => {
-      this.#prefill.mayStore(floor)
+      this.#prefill.mayStore(from)
       this.#joined.prefill()
     })
   }

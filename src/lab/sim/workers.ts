@@ -158,7 +158,7 @@ export class SimWorkers {
     const node = new DecodeNode(this.#context, epoch, this.#poolSize(this.#context.settings.decodePages), {
       toRouter: line.say,
       toPrefill: (message) => this.#channel?.toPrefill(message),
-      openLeases: (floor) => this.#channel?.openLeases?.(floor),
+      openLeases: (from) => this.#channel?.openLeases?.(from),
       closeChannel: () => this.#context.world.after(0, () => this.cutChannel()),
     })
     node.step({ kind: 'start', now: this.#context.world.now })

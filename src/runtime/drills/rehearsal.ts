@@ -77,11 +77,11 @@ export class Rehearsal {
       }),
     })
     const keep = (parcel: Parcel): boolean => this.parcels.push(parcel) > 0
-    let floor: number | undefined
+    let first: Lease | undefined
     this.#decode.linkUp({
       sendLeaseClosed: (message) => this.#closed.push(message) > 0,
       openLeases: (from) => {
-        floor = from
+        first = from
       },
     })
     this.#prefill.linkUp(
@@ -94,7 +94,7 @@ export class Rehearsal {
         sendManifest: (frame) => keep({ kind: 'manifest', frame }),
         sendAcknowledge: (lease) => this.#decode.acknowledged(lease),
       },
-      floor,
+      first,
     )
     this.said.length = 0
   }

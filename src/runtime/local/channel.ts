@@ -16,7 +16,7 @@ export interface LocalChannelOptions {
   /** Transport `shared`: frames come without rows, which stand in decode's page already. */
   readonly stored: boolean
   /** Transport `shared`: decode says from which lease on prefill may store, and with that prefill's end is open. */
-  readonly openPrefill: (floor: number) => void
+  readonly openPrefill: (from: Lease) => void
 }
 
 /** The transfer channel within one process: frames in order, never from inside the sender's step. */

@@ -97,7 +97,7 @@ export const startLocalEngine = async (options: LocalEngineOptions): Promise<Loc
     decode: () => decode.core,
     pace: options.pace ? () => options.pace!('page') : null,
     stored: shared,
-    openPrefill: (floor) => prefill.core.linkUp(channel, floor),
+    openPrefill: (from) => prefill.core.linkUp(channel, from),
   })
   const channel = seams?.channel?.(direct) ?? direct
   const common = {

@@ -36,7 +36,7 @@ beforeEach(async () => {
     up: (sink) => {
       toPrefill = sink
       log.push('decode up')
-      sink.openLeases!(LEASE.id)
+      sink.openLeases!(LEASE)
     },
     joined: () => log.push('decode joined'),
     down: () => log.push('decode down'),
@@ -59,9 +59,9 @@ const begin = (): { readonly come: () => void; readonly prefillPort: MessagePort
   change({ kind: 'link', port: port2, life: 1 })
   const come = (): void =>
     prefillLink(port1)({
-      up: (sink, floor) => {
+      up: (sink, from) => {
         toDecode = sink
-        log.push(`prefill up from ${floor}`)
+        log.push(`prefill up from ${from?.id}`)
       },
       joined: () => log.push('prefill joined'),
       down: () => undefined,

@@ -30,7 +30,7 @@ export const prefillLink =
       for (const message of messages) {
         if (message.kind === 'lease_closed') events.leaseClosed(message)
         else {
-          events.up(sink, message.floor)
+          events.up(sink, message.from)
           events.joined()
         }
       }
@@ -78,7 +78,7 @@ export const decodeLink =
       const say = batched<ToPrefillSide[number]>(port)
       const sink: LeaseSink = {
         sendLeaseClosed: (message) => say(message),
-        openLeases: (floor) => void say({ kind: 'open_leases', floor }),
+        openLeases: (from) => void say({ kind: 'open_leases', from }),
       }
       port.on('message', (messages: ToDecodeSide) => {
         for (const message of messages) if (current === port) hear(message, sink)

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { DecodeToPrefill, PrefillToDecode } from '../../cluster/index.ts'
+import type { DecodeToPrefill, Lease, PrefillToDecode } from '../../cluster/index.ts'
 import type { PoolMemory } from '../../kernels/index.ts'
 import type { FromWorker, ToWorker, WorkerInit, WorkerRole } from '../worker/ipc.ts'
 
@@ -43,4 +43,4 @@ export type FromRole =
 
 /** Between the two roles; what one turn gave, in order. */
 export type ToDecodeSide = readonly (PrefillToDecode | { readonly kind: 'here' })[]
-export type ToPrefillSide = readonly (DecodeToPrefill | { readonly kind: 'open_leases'; readonly floor: number })[]
+export type ToPrefillSide = readonly (DecodeToPrefill | { readonly kind: 'open_leases'; readonly from: Lease })[]

@@ -118,9 +118,11 @@ describe('decode', () => {
 
   test("the writer's word and its leases go the way they came", () => {
     const lease = { id: 4, epoch: 1 }
-    const { seen, machine } = scripted<DecodeEvent, DecodeEffect>({ link_up: [{ kind: 'open_leases', floor: 4 }] })
+    const { seen, machine } = scripted<DecodeEvent, DecodeEffect>({
+      link_up: [{ kind: 'open_leases', from: { id: 4, epoch: 1 } }],
+    })
     const core = createDecodeCore(machine, ports(), () => undefined)
-    core.linkUp({ sendLeaseClosed: () => true, openLeases: (floor) => log.push(`open from ${floor}`) })
+    core.linkUp({ sendLeaseClosed: () => true, openLeases: ({ id }) => log.push(`open from ${id}`) })
     core.acknowledged(lease)
     expect(log.filter((line) => line !== 'idle')).toEqual(['open from 4'])
     expect(seen.at(-1)).toMatchObject({ kind: 'acknowledged', lease })

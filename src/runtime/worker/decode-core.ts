@@ -79,7 +79,7 @@ export const createDecodeCore = (
         sink?.sendLeaseClosed({ ...effect, kind: 'lease_closed' })
         return
       case 'open_leases':
-        sink?.openLeases?.(effect.floor)
+        sink?.openLeases?.(effect.from)
         return
       case 'close_link':
         ports.telemetry({ kind: 'transfer_violation', reason: effect.reason })

@@ -10,8 +10,8 @@ interface LinkEvents {
 }
 
 export interface PrefillLinkEvents extends LinkEvents {
-  /** `floor`: see `OpenLeasesEffect`; transport `shared` alone has one. */
-  up(sink: PageSink, floor?: number): void
+  /** `from`: see `OpenLeasesEffect`; transport `shared` alone has one. */
+  up(sink: PageSink, from?: Lease): void
   /** The link takes more again. */
   drained(): void
   leaseClosed(message: DecodeToPrefill): void

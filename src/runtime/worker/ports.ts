@@ -34,8 +34,8 @@ export interface PageSink {
 /** Decode's side of the channel. */
 export interface LeaseSink {
   sendLeaseClosed(message: DecodeToPrefill): boolean
-  /** Transport `shared`: prefill may store under leases from `floor` on. */
-  openLeases?(floor: number): void
+  /** Transport `shared`: prefill may store under leases from this one on. */
+  openLeases?(from: Lease): void
 }
 
 /** How a pass reports back to the worker that began it. */

@@ -1,5 +1,6 @@
 import type {
   DecodeToPrefill,
+  Lease,
   PoolUse,
   PrefillEffect,
   PrefillEvent,
@@ -19,8 +20,8 @@ import { Stores } from './stores.ts'
 export interface PrefillCore extends ForwardReports {
   start(): void
   message(message: RouterToPrefill): void
-  /** `floor`: transport `shared` alone has one. */
-  linkUp(sink: PageSink, floor?: number): void
+  /** `from`: transport `shared` alone has one. */
+  linkUp(sink: PageSink, from?: Lease): void
   linkDown(): void
   drained(): void
   leaseClosed(message: DecodeToPrefill): void
@@ -70,9 +71,9 @@ export const createPrefillCore = (machine: Prefiller, ports: WorkerPorts<Prefill
   return {
     start: () => driver.dispatch({ kind: 'start', now: now() }),
     message: (message) => driver.dispatch({ kind: 'message', message, now: now() }),
-    linkUp: (sink, floor) => {
+    linkUp: (sink, from) => {
       outbound.up(sink)
-      driver.dispatch({ kind: 'link_up', ...(floor !== undefined && { floor }), now: now() })
+      driver.dispatch({ kind: 'link_up', ...(from !== undefined && { from }), now: now() })
     },
     linkDown: () => {
       outbound.down()

@@ -19,7 +19,7 @@ export const startPrefill = async (
   const core = createPrefillCore(machine, portsOf<PrefillToRouter>(parts, outbox, hello))
   core.start()
   outside.links.prefill({
-    up: (sink, floor) => core.linkUp(sink, floor),
+    up: (sink, from) => core.linkUp(sink, from),
     joined: () => hello.release(),
     down: () => core.linkDown(),
     drained: () => core.drained(),
