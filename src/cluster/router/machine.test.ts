@@ -243,6 +243,20 @@ describe('the queue', () => {
   })
 })
 
+describe('a worker that greets', () => {
+  it('in a life older than the one known is late, and changes nothing', () => {
+    const cluster = started()
+    cluster.hello('decode', 5, 9)
+    cluster.step({ kind: 'submit', request: requestFor('a') })
+    const late = cluster.hello('decode', 5, 4)
+    expect(ofKind(late, 'telemetry')).toEqual([])
+    expect(toDecode(late)).toEqual([])
+    expect(toPrefill(cluster.decode({ kind: 'reserved', ...named('a'), lease: { id: 1, epoch: 9 } }, 9))).toHaveLength(
+      1,
+    )
+  })
+})
+
 describe('a lost worker', () => {
   it('fails what had started and begins what had not anew', () => {
     const cluster = started()

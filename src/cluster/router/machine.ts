@@ -243,8 +243,8 @@ export class RouterMachine implements Router {
   }
 
   #workerUp(hello: WorkerHello): void {
-    const { role, epoch, model, weights } = hello
-    if (model !== this.#options.model || weights !== this.#options.weights) return
+    const { role, epoch } = hello
+    if (!this.#workers.isNew(hello, this.#options.weights)) return
     if (this.#workers.epoch(role) !== null) this.#workerDown(role, 'replaced')
     this.#workers.up(role, epoch, hello.shape.pages)
   }

@@ -1,7 +1,7 @@
 import type { Contract } from '../../admission/index.ts'
 import type { RouterEffect, TelemetryEffect } from '../effects.ts'
 import { identityKey } from '../identity.ts'
-import type { Identity, RouterToDecode, RouterToPrefill } from '../messages.ts'
+import type { Identity, RouterToDecode, RouterToPrefill, WorkerHello } from '../messages.ts'
 import { PoolMirror } from './mirror.ts'
 
 export type WorkerRole = 'prefill' | 'decode'
@@ -13,12 +13,20 @@ export class Workers {
   readonly #emit: (effect: SendEffect | TelemetryEffect) => void
   readonly #pools: { prefill: PoolMirror | null; decode: PoolMirror | null } = { prefill: null, decode: null }
 
+  readonly #newest = { prefill: -1, decode: -1 }
+
   constructor(model: string, emit: (effect: SendEffect | TelemetryEffect) => void) {
     this.#model = model
     this.#emit = emit
   }
 
+  /** Does this worker serve our model, and in a life that we have not seen? Epochs grow: a greeting of an earlier one is late. */
+  isNew({ role, model, weights, epoch }: WorkerHello, ourWeights: string): boolean {
+    return model === this.#model && weights === ourWeights && epoch > this.#newest[role]
+  }
+
   up(role: WorkerRole, epoch: number, pages: number): void {
+    this.#newest[role] = epoch
     this.#pools[role] = new PoolMirror(epoch, pages)
     this.#emit({ kind: 'telemetry', event: { kind: 'worker_up', role, model: this.#model, epoch } })
   }

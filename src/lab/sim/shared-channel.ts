@@ -37,6 +37,8 @@ export class SharedChannel implements Channel {
     this.#forth = new Link(context.world)
     this.#back = new Link(context.world)
     this.#forth.send(context.delay('here', 2), () => {
+      // Its thread may have died before it read this; what is dead does not greet.
+      if (!decode.alive) return
       this.#up = true
       decode.channel(true)
       joined.decode()

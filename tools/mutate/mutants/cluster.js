@@ -337,6 +337,14 @@ export const cluster = [
     why: 'a peer that sends what no honest one can is listened to on',
   },
   {
+    id: 'R10-late-greeting-believed',
+    rule: 'R10',
+    file: 'src/cluster/router/workers.ts',
+    find: ' && epoch > this.#newest[role]',
+    replace: '',
+    why: 'a greeting of a life that is over displaces the one that serves, and requests wait for the dead',
+  },
+  {
     id: 'R10-token-order',
     rule: 'R10',
     file: 'src/cluster/router/entry.ts',
