@@ -246,9 +246,9 @@ describe('the queue', () => {
 describe('a worker that greets', () => {
   it('in a life older than the one known is late, and changes nothing', () => {
     const cluster = started()
-    cluster.hello('decode', 5, 9)
+    cluster.hello('decode', 9)
     cluster.step({ kind: 'submit', request: requestFor('a') })
-    const late = cluster.hello('decode', 5, 4)
+    const late = cluster.hello('decode', 4)
     expect(ofKind(late, 'telemetry')).toEqual([])
     expect(toDecode(late)).toEqual([])
     expect(toPrefill(cluster.decode({ kind: 'reserved', ...named('a'), lease: { id: 1, epoch: 9 } }, 9))).toHaveLength(
