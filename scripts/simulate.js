@@ -10,13 +10,19 @@ import { parseArgs } from 'node:util'
 import { prepare } from './prepare.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const { values } = parseArgs({
+const USAGE = 'usage: npm run simulate [-- --seeds N --slice N --record FILE]'
+const { values } = readArguments({
   options: {
+    help: { type: 'boolean', short: 'h', default: false },
     seeds: { type: 'string', default: '500000' },
     slice: { type: 'string', default: '5000' },
     record: { type: 'string', default: join(root, '.bulkhead', 'simulator.jsonl') },
   },
 })
+if (values.help) {
+  console.log(USAGE)
+  process.exit(0)
+}
 const wanted = whole('seeds')
 const slice = whole('slice')
 prepare('run')
@@ -24,6 +30,7 @@ const { runSeeds } = await import('../dist/lab/index.js')
 const sources = readFileSync(join(root, 'dist', '.bulkhead-built'), 'utf8')
 
 const done = readRecord()
+if (done.seeds > 0) console.error(`bulkhead: ${values.record} holds ${done.seeds} seeds of these sources already`)
 let { seeds, events, fewestEvents, digest, seconds } = done
 const failures = [...done.failures]
 while (seeds < wanted) {
@@ -80,6 +87,15 @@ function readRecord() {
     }),
     nothing,
   )
+}
+
+function readArguments(config) {
+  try {
+    return parseArgs(config)
+  } catch (error) {
+    console.error(`bulkhead: ${error.message.split('. ')[0]}\n${USAGE}`)
+    process.exit(2)
+  }
 }
 
 function whole(name) {

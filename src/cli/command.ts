@@ -125,12 +125,12 @@ export function onlyOperand(command: Command, input: CommandInput): string {
   const [first, ...more] = input.operands
   if (first !== undefined && more.length === 0) return first
   throw new UsageError(
-    `bulkhead ${command.name} takes exactly one ${command.operands ?? 'operand'}, received ${input.operands.length}`,
+    `${command.name} takes exactly one ${command.operands ?? 'operand'}, received ${input.operands.length}`,
   )
 }
 
 /** No operands at all. */
 export function noOperands(command: Command, input: CommandInput): void {
   if (input.operands.length > 0)
-    throw new UsageError(`bulkhead ${command.name} takes no operand, received ${JSON.stringify(input.operands[0])}`)
+    throw new UsageError(`${command.name} takes no operand, received ${JSON.stringify(input.operands[0])}`)
 }

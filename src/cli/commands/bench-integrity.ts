@@ -9,7 +9,11 @@ export const benchIntegrityCommand: Command = {
   options: {
     model: { type: 'string', value: 'FILE', help: 'GGUF file; default the built-in tiny' },
     threads: { type: 'string', value: 'N', help: 'threads of the forward passes; default 1, as a worker has' },
-    pairs: { type: 'string', value: 'N', help: 'at least so many pairs of decode steps and of chunks; default 2000' },
+    pairs: {
+      type: 'string',
+      value: 'N',
+      help: 'so many pairs of decode steps and of chunks, and up to five times as many until the interval is narrow; default 2000',
+    },
     'scrub-pairs': { type: 'string', value: 'N', help: 'pairs for each scrub mode; default as --pairs' },
     chunk: { type: 'string', value: 'ROWS', help: 'rows of a prefill chunk; default 128' },
     json: { type: 'boolean', help: 'the figures as JSON' },

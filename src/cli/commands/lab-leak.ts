@@ -3,7 +3,7 @@ import { createPageHandler } from '../../gateway/index.ts'
 import { nodeClock, nodeDigests, nodeRandom, nodeTimers } from '../../host/node/index.ts'
 import { createTheatre, isAsClaimed, renderLeak, type StageModel, showLeak, type Theatre } from '../../lab/index.ts'
 import { listen } from '../../runtime/index.ts'
-import { type Command, type CommandInput, noOperands, wholeFlag } from '../command.ts'
+import { type Command, type CommandInput, noOperands, UsageError, wholeFlag } from '../command.ts'
 import { recallModel } from '../recall-model.ts'
 import { readPageModule } from '../serve/page.ts'
 import { makeKey } from '../serve/state.ts'
@@ -27,6 +27,7 @@ export const labLeak: Command = {
   run: async (input) => {
     noOperands(labLeak, input)
     const model = await recallModel()
+    if (input.flags.port !== undefined && input.flags.page !== true) throw new UsageError('--port goes with --page')
     if (input.flags.page === true) {
       return playOnPage(input, model, wholeFlag(input, 'port', { min: 0, max: 65_535, absent: 0 }))
     }

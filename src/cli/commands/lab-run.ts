@@ -88,7 +88,7 @@ async function runOfSet(
 function faultsOf(input: CommandInput): readonly Fault[] {
   const [name, ...more] = input.operands
   if ((name === undefined) === (input.flags.all !== true) || more.length > 0) {
-    throw new UsageError('bulkhead lab run takes one fault, or --all for every one; "bulkhead lab list" names them')
+    throw new UsageError('lab run takes one fault, or --all for every one; "bulkhead lab list" names them')
   }
   if (name === undefined) return faults
   const found = faults.filter((fault) => fault.name === name)

@@ -27,7 +27,11 @@ export const labSim: Command = {
     seed: { type: 'string', value: 'S', help: 'this seed alone' },
     shrink: { type: 'boolean', help: 'for the first seed that fails, look for a shorter schedule and print it' },
     replay: { type: 'string', value: 'FILE', help: 'a printed schedule, choice by choice' },
-    without: { type: 'string', value: 'RULES', help: 'with these rules off, e.g. R6 or R5,R8: seeds are to fail then' },
+    without: {
+      type: 'string',
+      value: 'RULES',
+      help: 'with these rules off, e.g. R6 or R5,R8: some seeds fail then (R4 and R7 alone are made up for by others)',
+    },
     json: { type: 'boolean', help: 'the report as JSON' },
   },
   examples: [
@@ -38,7 +42,11 @@ export const labSim: Command = {
   ],
   run: async (input) => {
     noOperands(labSim, input)
-    if (input.flags.replay !== undefined) return replayFile(input, String(input.flags.replay))
+    if (input.flags.replay !== undefined) {
+      const other = Object.keys(input.flags).find((name) => name !== 'replay' && name !== 'json')
+      if (other !== undefined) throw new UsageError(`--replay plays what its file says; it does not go with --${other}`)
+      return replayFile(input, String(input.flags.replay))
+    }
     const single = input.flags.seed !== undefined
     if (single && (input.flags.seeds !== undefined || input.flags.from !== undefined)) {
       throw new UsageError('--seed names one seed; it does not go with --seeds or --from')
@@ -61,7 +69,7 @@ export const labSim: Command = {
 
 function linesOf({ from, seeds, events, fewestEvents, digest, failures, coverage }: SeedsReport): string[] {
   return [
-    `${seeds} seeds from ${from}: ${events} events, ${failures.length} failures, digest ${digest}`,
+    `${counted(seeds, 'seed')} from ${from}: ${events} events, ${counted(failures.length, 'failure')}, digest ${digest}`,
     `fewest events in a seed: ${fewestEvents}`,
     ...failures.map(
       ({ seed, checker, message, replay: command }) => `  seed ${seed} ${checker}: ${message}: ${command}`,
@@ -69,6 +77,8 @@ function linesOf({ from, seeds, events, fewestEvents, digest, failures, coverage
     ...coverageLines(coverage),
   ]
 }
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
 /** One line a table; then what was never seen, which a few seeds leave over. */
 function coverageLines(coverage: CoverageReport): string[] {
@@ -84,7 +94,7 @@ function scheduleLines(schedule: Schedule | null): string[] {
   if (schedule === null) return []
   const { seed, checker, events, requests, choices } = schedule
   return [
-    `seed ${seed} shrunk: ${checker} after ${events} events of ${requests} requests, ${choices.length} choices; ` +
+    `seed ${seed} shrunk: ${checker} after ${counted(events, 'event')} of ${counted(requests, 'request')}, ${counted(choices.length, 'choice')}; ` +
       'put the next line into a file and replay it with: bulkhead lab sim --replay FILE',
     JSON.stringify(schedule),
   ]

@@ -62,7 +62,7 @@ function render(report: ModelReport): string {
     ['KV', `${grouped(report.kvBytesPerToken)} bytes per token, f32`],
     [
       'largest pool',
-      `${grouped(largestPool.addressable)} tokens by address (${grouped(largestPool.addressableShared)} over transport: shared), ${grouped(largestPool.inMemory)} in this machine's free memory (each of two workers)`,
+      `${grouped(largestPool.addressable)} tokens by address (${grouped(largestPool.addressableShared)} each, over transport: shared), ${grouped(largestPool.inMemory)} in this machine's free memory, for each of the two workers`,
     ],
     ['tokenizer', `${tokenizer.kind}, ${grouped(tokenizer.vocab)} tokens`],
     [

@@ -30,6 +30,9 @@ import { effectiveWindowOf, type PlannedModel, pageBytes } from './plan-model.ts
 import { publicPrefixIds } from './public-prefixes.ts'
 import { demoTenants, makeKey, openState, type ServerState } from './state.ts'
 
+/** For the last frames of answers that the engine gave up. */
+const LAST_FRAMES_MS = 500
+
 export interface RunningServer {
   readonly url: string
   /** Opens the operator's page; made anew at each start. */
@@ -63,10 +66,13 @@ export async function startServer(
   const page = await loadPage(readPageModule)
   const recorder = createRecorder()
   let recordFeed = (_event: TelemetryEvent): void => undefined
+  let started = false
   const telemetry = (event: TelemetryEvent): void => {
     recorder.record(event)
     recordFeed(event)
-    if (wanted(logLevel(event))) log(logRecord(event, nodeClock.wall()))
+    // Who has read that a worker was lost is to read that it is back.
+    const back = started && event.kind === 'worker_up'
+    if (back || wanted(logLevel(event))) log(logRecord(event, nodeClock.wall()))
   }
   const engine = await startEngine({
     models: plan.models.map((model) => engineModel(model, config)),
@@ -74,6 +80,7 @@ export async function startServer(
     telemetry,
     drillEveryMs: config.drillEveryMilliseconds,
   })
+  started = true
   const offload = createOffload({ module: offloadModule(plan.models.map(({ plan: model }) => offloadModel(model))) })
   const feed = createServeFeed({
     engine,
@@ -105,7 +112,8 @@ export async function startServer(
     securityTxt,
   })
   const end = async (server: HttpServer | null, graceMs: number): Promise<void> => {
-    await Promise.all([server?.stop(graceMs), engine.stop(graceMs), offload.stop()])
+    // Answers that the engine gives up are to get their error frames out before their connections go.
+    await Promise.all([server?.stop(graceMs + LAST_FRAMES_MS), engine.stop(graceMs), offload.stop()])
   }
   try {
     const server = await listen({

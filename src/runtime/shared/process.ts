@@ -32,8 +32,9 @@ const crash = (error: unknown): void => {
 }
 process.on('uncaughtException', crash)
 process.on('unhandledRejection', crash)
-// A terminal sends its interrupt to the whole group; when to end is the gateway's to say.
+// A terminal sends its interrupt, and word of its own end, to the whole group; when to end is the gateway's to say.
 process.on('SIGINT', () => undefined)
+process.on('SIGHUP', () => undefined)
 // The gateway is gone or lets go: nothing here outlives it.
 process.on('disconnect', () => host.leave(0))
 // It may have ended while this module was loading; no event tells of that any more.

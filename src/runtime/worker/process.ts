@@ -53,8 +53,9 @@ const tidy = (): void => {
 
 process.on('uncaughtException', crash)
 process.on('unhandledRejection', crash)
-// A terminal sends its interrupt to the whole group; when to end is the gateway's to say.
+// A terminal sends its interrupt, and word of its own end, to the whole group; when to end is the gateway's to say.
 process.on('SIGINT', () => undefined)
+process.on('SIGHUP', () => undefined)
 // The gateway is gone or lets go: no worker outlives it.
 process.on('disconnect', () => leave(0))
 

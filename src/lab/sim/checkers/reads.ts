@@ -28,7 +28,7 @@ export const ownReads = (publicPrefixes: readonly Int32Array[]): Checker => {
       const by = requests.get(numbers.get(reader) ?? '')
       const of = requests.get(numbers.get(writer) ?? '')
       if (by !== undefined && of !== undefined && mayShare(by, of, position)) return null
-      return `row ${position} on page ${page}, written for ${of?.requestId}, was read by ${by?.requestId}`
+      return `row ${position} on page ${page}, written for ${of?.requestId ?? 'nobody'}, was read by ${by?.requestId ?? 'nobody'}`
     },
   }
 }

@@ -5,6 +5,6 @@ export const noRefusals = (): Checker => ({
   name: 'no_refusals',
   told: (life, event) =>
     event.kind === 'integrity_fault' && (event.rule === 'R6' || event.rule === 'R7')
-      ? `the ledger of ${life.role} refused: ${event.fault} on page ${event.page} of ${event.requestId}`
+      ? `the ledger of ${life.role} refused: ${event.fault} on page ${event.page} of ${event.requestId || 'nobody'}`
       : null,
 })
