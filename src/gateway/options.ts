@@ -21,6 +21,8 @@ export interface GatewayModel {
   readonly pageBytes: number
   /** `tags`: served without seals (R8), and every receipt says so. */
   readonly integrity: 'full' | 'tags'
+  /** How its KV pages reach decode; shown by `/ready`. Absent where there is but one way. */
+  readonly transport?: string
 }
 
 /** One file of the operator's page. */

@@ -36,8 +36,8 @@ function collect(child: ChildProcess): Promise<Ended> {
 export interface Served {
   readonly url: string
   readonly printed: () => string
-  /** SIGTERM; resolves with the exit code. */
-  stop(): Promise<number | null>
+  /** SIGTERM, or this one; resolves with the exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
   readonly pid: number
 }
 
@@ -75,8 +75,8 @@ export async function startServe(
     url,
     printed: () => text,
     pid: child.pid!,
-    stop: () => {
-      child.kill('SIGTERM')
+    stop: (signal = 'SIGTERM') => {
+      child.kill(signal)
       return ended
     },
   }

@@ -100,7 +100,9 @@ describe('serve', () => {
       expect(response.status).toBe(200)
       return ((await response.json()) as { choices: unknown }).choices
     }
-    expect((await fetch(`${shared.url}/ready`)).status).toBe(200)
+    const ready = await fetch(`${shared.url}/ready`)
+    expect(ready.status).toBe(200)
+    expect(await ready.json()).toMatchObject({ models: [{ id: 'tiny', transport: 'shared' }] })
     expect(await ask(shared.url)).toEqual(await ask(server.url))
     const workers = (await run('pgrep', ['-P', String(shared.pid)])).stdout.trim().split('\n')
     expect(await shared.stop()).toBe(0)
@@ -118,11 +120,13 @@ describe('serve', () => {
     files.remove()
   })
 
-  it('ends at SIGTERM with exit 0 and leaves no worker behind', async () => {
+  it.each(['SIGTERM', 'SIGHUP'] as const)('ends at %s with exit 0 and leaves no worker behind', async (signal) => {
     const second = await startServe(folder.path, ['--model', 'tiny'])
     const children = (await run('pgrep', ['-P', String(second.pid)])).stdout.trim().split('\n')
     expect(children.length).toBe(2)
-    expect(await second.stop()).toBe(0)
+    // A terminal that closes tells the whole group.
+    if (signal === 'SIGHUP') for (const pid of children) process.kill(Number(pid), signal)
+    expect(await second.stop(signal)).toBe(0)
     expect(children.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
   })
 })

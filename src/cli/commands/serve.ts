@@ -69,20 +69,21 @@ function refuse(input: CommandInput, problems: readonly string[]): ExitCode {
 }
 
 function report(input: CommandInput, plan: ServePlan): ExitCode {
-  const models = plan.models.map(({ plan: model }) => ({
+  const models = plan.models.map(({ config, plan: model }) => ({
     id: model.wanted.id,
     file: model.wanted.weights,
     advertised_context_window: model.limits.advertisedWindow,
     max_model_len: effectiveWindowOf(model),
     prefill_pool: model.limits.prefillPool,
     decode_pool: model.limits.decodePool,
+    transport: config.transport,
     notes: model.notes,
   }))
   if (input.flags.json === true) input.out(`${JSON.stringify({ ok: true, listen: plan.config.listen, models })}\n`)
   else {
     for (const model of models) {
       input.out(
-        `${model.id}: window ${model.max_model_len} of ${model.advertised_context_window}, pools ${model.prefill_pool} and ${model.decode_pool} tokens\n`,
+        `${model.id}: window ${model.max_model_len} of ${model.advertised_context_window}, pools ${model.prefill_pool} and ${model.decode_pool} tokens over ${model.transport}\n`,
       )
       for (const note of model.notes) input.out(`  ${note}\n`)
     }

@@ -198,6 +198,7 @@ function gatewayModel({ config: model, plan }: ServePlan['models'][number]): Gat
     tokenizer: plan.text.tokenizer,
     pageBytes: pageBytes(plan),
     integrity: model.integrity,
+    transport: model.transport,
   }
 }
 

@@ -42,6 +42,7 @@ export const ready = (context: GatewayContext): Response => {
       max_model_len: window,
       advertised_context_window: model.limits.advertisedWindow,
       integrity: model.integrity,
+      ...(model.transport !== undefined && { transport: model.transport }),
       detectors: detectors.map(({ role, detector, rule, state: armed, ageSeconds }) => ({
         role,
         detector,
