@@ -1,3 +1,4 @@
+import './no-telemetry.ts'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import type { LayerTensors, ModelLayout } from './architectures/architecture.ts'
 import { ModelError } from './errors.ts'

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,6 +37,26 @@ test('a process of each role runs under a name an operator can find', () => {
     execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).trim()
   expect([title(prefill!), title(decode!)]).toEqual(['bulkhead prefill tiny', 'bulkhead decode tiny'])
 })
+
+test.runIf(process.platform === 'linux')(
+  'the libraries of the workers report to nobody and keep no books of their own',
+  () => {
+    for (const pid of Object.values(running.engine.pids('tiny'))) {
+      expect(readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')).toContain('ORT_DISABLE_TELEMETRY=1')
+      const open = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkIfOpen(`/proc/${pid}/fd/${fd}`))
+      expect(open.filter((path) => /onnxruntime\.db|mat-debug/.test(path))).toEqual([])
+      expect(existsSync(join(tmpdir(), `mat-debug-${pid}.log`))).toBe(false)
+    }
+  },
+)
+
+const readlinkIfOpen = (path: string): string => {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}
 
 test('the start-up drill found rows independent of their batch', () => {
   expect(running.engine.drills('tiny')).toEqual({ prefill: { kind: 'invariant' }, decode: { kind: 'invariant' } })

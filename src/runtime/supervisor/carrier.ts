@@ -37,6 +37,9 @@ const ENVIRONMENT = [
   'SystemRoot',
 ]
 
+/** A thread can't say it for itself, see `model/no-telemetry.ts`. */
+const SILENT = { ORT_DISABLE_TELEMETRY: '1' }
+
 /** Starts a process with a channel to this one. `ended` is called once, when it is known ended or could not be started. */
 export const forkProcess = (module: URL, args: readonly string[], ended: (how: string) => void): ChildProcess => {
   const child = fork(module, args, {
@@ -44,7 +47,10 @@ export const forkProcess = (module: URL, args: readonly string[], ended: (how: s
     // Standard output belongs to the command that serves; a worker has nothing to say there.
     stdio: ['ignore', 2, 2, 'ipc'],
     execArgv: [],
-    env: Object.fromEntries(ENVIRONMENT.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
+    env: {
+      ...Object.fromEntries(ENVIRONMENT.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : []))),
+      ...SILENT,
+    },
   })
   child.on('error', (error) => {
     // Without a process there will be no exit; with one, the exit is what counts.
