@@ -87,11 +87,12 @@ const FAULTS: readonly {
       void kernels.retag(Uint32Array.of(3), Uint32Array.of(2), Uint32Array.of(2), Uint32Array.of(1)),
   },
   {
-    name: 'a retired page, even if the table expects owner 0',
+    name: 'a retired page, even if the table expects just the tag that stands there',
     fault: { sequence: 1, kind: 'page_tag', page: 2 },
     harm({ kernels, tables }) {
       kernels.retire(Uint32Array.of(2), 'tags')
-      return { table: { ...tables[1]!, owners: Uint32Array.of(0, 2), generations: Uint32Array.of(0, 1) } }
+      const { owner, generation } = kernels.tag(2)
+      return { table: { ...tables[1]!, owners: Uint32Array.of(owner, 2), generations: Uint32Array.of(generation, 1) } }
     },
   },
   {
