@@ -2,9 +2,12 @@ import { readFileSync } from 'node:fs'
 import { type ExitCode, helpOf, parseWords, UsageError } from './command.ts'
 import { findCommand, groupHelp, isHelp, noSuchCommand, overview } from './find.ts'
 
+/** A file's name, or a word out of a file, is not to drive the terminal that shows it. */
+const STEERING = /(?![\n\t])\p{Cc}/gu
+
 async function main(words: readonly string[]): Promise<ExitCode> {
   const out = (text: string): void => void process.stdout.write(text)
-  const err = (text: string): void => void process.stderr.write(text)
+  const err = (text: string): void => void process.stderr.write(text.replace(STEERING, '?'))
   if (words.length === 0 || isHelp(words[0]) || words[0] === 'help') {
     out(overview())
     return words.length === 0 ? 2 : 0

@@ -176,6 +176,14 @@ describe('rates', () => {
     expect((await as('key-b2')).status).toBe(429)
   })
 
+  it('a KV quota bounds an answer whose length is left open, and refuses none that fits', async () => {
+    const tight = createWorld({ limits: { kvBytes: 2000 } })
+    tight.engine.onSubmit = answering('k')
+    const response = await tight.post('/v1/completions', { model: 'tiny', prompt: 'x' })
+    expect(response.status).toBe(200)
+    expect(tight.engine.submissions.at(-1)?.request.contract.maxOutput).toBe(31)
+  })
+
   it('a KV quota counts the pages of the contract', async () => {
     const tight = createWorld({ limits: { kvBytes: 2000 } })
     const ask = (maxTokens: number): Promise<Response> =>

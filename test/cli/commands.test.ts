@@ -26,6 +26,9 @@ describe('bulkhead', () => {
     [['serve', 'operand']],
     [['lab', 'sim', '--seeds', '-1']],
     [['lab', 'sim', '--seed', '1', '--from', '2']],
+    [['lab', 'sim', '--from', '4294967295', '--seeds', '5']],
+    [['lab', 'sim', '--replay', 'nowhere.json', '--without', 'R6']],
+    [['lab', 'leak', '--port', '3']],
     [['models', 'check']],
     [['bench', 'engine', '--transport', 'pigeon']],
   ])('answers a wrong call with exit 2 and one line: %j', async (words) => {

@@ -13,6 +13,7 @@ import {
   shrink,
   unseen,
 } from '../../lab/index.ts'
+import { oneLine } from '../../telemetry/index.ts'
 import { type Command, type CommandInput, type ExitCode, noOperands, UsageError, wholeFlag } from '../command.ts'
 
 const MOST = 2 ** 32 - 1
@@ -53,6 +54,8 @@ export const labSim: Command = {
     }
     const from = wholeFlag(input, single ? 'seed' : 'from', { min: 0, max: MOST, absent: 0 })
     const seeds = single ? 1 : wholeFlag(input, 'seeds', { min: 1, max: MOST, absent: 200 })
+    if (from + seeds - 1 > MOST)
+      throw new UsageError(`the last seed is ${MOST}; ${from} and ${seeds} more go beyond it`)
     const after = digestFlag(input)
     const without = rulesFlag(input)
     const report = runSeeds({ from, seeds, after }, { fences: fencesWithout(...without) })
@@ -107,7 +110,7 @@ function replayFile(input: CommandInput, file: string): ExitCode {
   const result = replay(schedule, 'exact')
   if (input.flags.json === true) input.out(`${JSON.stringify(result)}\n`)
   else if (result.failure === null) input.out(`seed ${schedule.seed}: nothing failed\n`)
-  else input.out(`seed ${schedule.seed} ${result.failure.checker}: ${result.failure.message}\n`)
+  else input.out(`seed ${schedule.seed} ${result.failure.checker}: ${oneLine(result.failure.message)}\n`)
   if (result.failure === null) return 0
   return result.failure.checker === 'replay' ? 3 : 1
 }

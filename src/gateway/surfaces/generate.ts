@@ -3,6 +3,7 @@ import type { TelemetryEvent } from '../../telemetry/index.ts'
 import type { Call, GatewayContext } from '../context.ts'
 import { errorResponse } from '../errors.ts'
 import type { Prepared, Surface } from '../input/index.ts'
+import { outputWithin } from '../tenants/index.ts'
 import { prepareCall } from './prepared.ts'
 import { type GenerationPrepared, runExchange } from './run.ts'
 
@@ -38,10 +39,14 @@ const start = (context: GatewayContext, call: Call, prepared: GenerationPrepared
   if (!model) throw new Error('a request was prepared for a model that is not served')
   const { maxOutput, n } = request
   const promptTokensIs = complete ? 'exact' : 'at_least'
-  const verdict = judge(
-    model.limits,
-    { promptTokens: ids.length, promptTokensIs, maxOutput, n },
-    model.defaultMaxTokens,
-  )
+  const promptTokens = ids.length
+  const { limits, pageBytes, defaultMaxTokens } = model
+  const quota = call.tenant.limits?.kvBytes
+  // Where a client leaves the length open, it is to get what its quota has room for, not a refusal (R2).
+  const room =
+    quota === undefined
+      ? defaultMaxTokens
+      : Math.min(defaultMaxTokens, outputWithin(quota, { promptTokens, n, pageSize: limits.pageSize, pageBytes }))
+  const verdict = judge(limits, { promptTokens, promptTokensIs, maxOutput, n }, room)
   return new Promise((respond) => runExchange(context, call, model, prepared, verdict, respond))
 }
