@@ -23,17 +23,17 @@ export const describeEvent = (event: TelemetryEvent): Shown | null => {
     case 'integrity_fault':
       return {
         tone: 'bad',
-        text: `${event.rule} stopped ${event.requestId} in ${event.role}: ${event.fault} on page ${event.page}`,
+        text: `${nameOf(event)}${event.rule} stopped ${event.requestId} in ${event.role}: ${event.fault} on page ${event.page}`,
       }
     case 'transfer_violation':
       return {
         tone: 'bad',
-        text: `${(event.count ?? 1) > 1 ? `${event.count} transfer frames were` : 'a transfer frame was'} refused (${event.reason})`,
+        text: `${nameOf(event)}${(event.count ?? 1) > 1 ? `${event.count} transfer frames were` : 'a transfer frame was'} refused (${event.reason})`,
       }
     case 'page_quarantined':
-      return { tone: 'warn', text: `${event.role} page ${event.page} is quarantined (${event.reason})` }
+      return { tone: 'warn', text: `${nameOf(event)}${event.role} page ${event.page} is quarantined (${event.reason})` }
     case 'page_returned':
-      return { tone: 'good', text: `${event.role} page ${event.page} came back from quarantine` }
+      return { tone: 'good', text: `${nameOf(event)}${event.role} page ${event.page} came back from quarantine` }
     case 'worker_up':
       return { tone: 'good', text: `${event.model}: ${event.role} is up (life ${event.epoch})` }
     case 'worker_down':
@@ -62,3 +62,5 @@ export const describeEvent = (event: TelemetryEvent): Shown | null => {
       return null
   }
 }
+
+const nameOf = ({ model }: { readonly model?: string }): string => (model === undefined ? '' : `${model}: `)

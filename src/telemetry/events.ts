@@ -1,4 +1,7 @@
-/** What happened, as values. No prompt, no answer, no key: only names, counts and codes. */
+/**
+ * What happened, as values. No prompt, no answer, no key: only names, counts and codes. Of what a worker says of its pages and its
+ * link, `model` is added by whoever started it.
+ */
 export type TelemetryEvent =
   | { readonly kind: 'request_admitted'; readonly model: string; readonly promptTokens: number; readonly pages: number }
   | { readonly kind: 'request_refused'; readonly model: string; readonly code: string }
@@ -19,25 +22,28 @@ export type TelemetryEvent =
       readonly page: number
       readonly owner: number
       readonly requestId: string
+      readonly model?: string
     }
   /** `count`: how many of them this tells of; 1 unless it says so. */
-  | { readonly kind: 'transfer_violation'; readonly reason: string; readonly count?: number }
+  | { readonly kind: 'transfer_violation'; readonly reason: string; readonly count?: number; readonly model?: string }
   | {
       readonly kind: 'page_quarantined'
       readonly role: Role
       readonly page: number
       readonly owner: number
       readonly reason: string
+      readonly model?: string
     }
-  | { readonly kind: 'page_returned'; readonly role: Role; readonly page: number }
+  | { readonly kind: 'page_returned'; readonly role: Role; readonly page: number; readonly model?: string }
   /** Transport `shared`: pages of an ended request are quarantined, since prefill may still store into them (R6). */
-  | { readonly kind: 'lease_fenced'; readonly lease: number; readonly pages: number }
+  | { readonly kind: 'lease_fenced'; readonly lease: number; readonly pages: number; readonly model?: string }
   /** Those pages come home: the writer said that it is done with them, or is known ended. */
   | {
       readonly kind: 'lease_released'
       readonly lease: number
       readonly pages: number
       readonly by: 'acknowledged' | 'writer_ended'
+      readonly model?: string
     }
   | { readonly kind: 'worker_up'; readonly role: Role; readonly model: string; readonly epoch: number }
   | {

@@ -88,22 +88,22 @@ export const createRecorder = (): Recorder => {
           requests.add({ model: event.model, outcome: 'aborted' })
           return
         case 'integrity_fault':
-          faults.add({ role: event.role, rule: event.rule, fault: event.fault })
+          faults.add({ ...modelOf(event), role: event.role, rule: event.rule, fault: event.fault })
           return
         case 'transfer_violation':
-          violations.add({ reason: event.reason }, event.count ?? 1)
+          violations.add({ ...modelOf(event), reason: event.reason }, event.count ?? 1)
           return
         case 'page_quarantined':
-          quarantined.add({ role: event.role, reason: event.reason })
+          quarantined.add({ ...modelOf(event), role: event.role, reason: event.reason })
           return
         case 'page_returned':
-          returned.add({ role: event.role })
+          returned.add({ ...modelOf(event), role: event.role })
           return
         case 'lease_fenced':
-          fenced.add({}, event.pages)
+          fenced.add(modelOf(event), event.pages)
           return
         case 'lease_released':
-          released.add({ by: event.by }, event.pages)
+          released.add({ ...modelOf(event), by: event.by }, event.pages)
           return
         case 'worker_up': {
           const labels = { role: event.role, model: event.model }
@@ -182,6 +182,9 @@ export const createRecorder = (): Recorder => {
       ].map((metric) => metric.family()),
   }
 }
+
+const modelOf = ({ model }: { readonly model?: string }): Readonly<Record<string, string>> =>
+  model === undefined ? {} : { model }
 
 /** Compile-time proof that every kind is counted; a newer worker's event of another kind is dropped, not fatal. */
 const unknownEvent = (_event: never): void => undefined

@@ -78,6 +78,7 @@ onLinux('what speaks to that port without the key is let go, seen, and harms nob
   const violations = (): number =>
     telemetry.reduce((sum, event) => sum + (event.kind === 'transfer_violation' ? (event.count ?? 1) : 0), 0)
   await until(() => violations() === 3)
+  expect(telemetry).toContainEqual(expect.objectContaining({ kind: 'transfer_violation', model: 'tiny' }))
   const faults = telemetry.filter(({ kind }) => kind === 'integrity_fault' || kind === 'page_quarantined')
   expect(faults).toEqual([])
 })

@@ -76,7 +76,8 @@ export class ModelUnit {
   constructor(given: UnitOptions) {
     const telemetry = (event: TelemetryEvent): void => {
       // An end that was asked for is nothing to report.
-      if (!(event.kind === 'worker_down' && event.reason === STOPPED)) given.telemetry(event)
+      if (event.kind === 'worker_down' && event.reason === STOPPED) return
+      given.telemetry('model' in event ? event : ({ ...event, model: given.model } as TelemetryEvent))
     }
     const options = { ...given, telemetry }
     const { model, digest, queuePlaces, queueTimeoutMs, ticketLifeMs, maxAttempts, clock } = options
