@@ -145,7 +145,7 @@ describe('one process', () => {
     for (const name of Object.keys(endings)) expect(['done', 'worker_lost']).toContain(name)
     expect(pidNow()).toBe(pid)
     await until(() => allHome(engine))
-    // Pages of those that were under way were kept until the thread that stored into them was known ended.
+    // Leases that were open when the thread ended; that their pages wait for its end is in `runtime/shared/host.test.ts`.
     const released = telemetry.filter((event) => event.kind === 'lease_released' && event.by === 'writer_ended')
     expect(released.length).toBeGreaterThan(0)
   })
