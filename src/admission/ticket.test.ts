@@ -78,6 +78,7 @@ describe('checkTicket', () => {
     expect(reason({ requestId: 'req-2' })).toBe('wrong_request')
     expect(reason({ attempt: 1 })).toBe('wrong_request')
     expect(reason({ now: 1000 })).toBe('expired')
+    expect(reason({ now: Number.NaN })).toBe('expired')
     expect(reason({ used: () => true })).toBe('reused')
   })
 

@@ -57,7 +57,7 @@ export function checkTicket(ticket: Ticket, facts: TicketFacts, crypto: TicketCr
   if (claims.promptTokens !== facts.ids.length || claims.tokenDigest !== tokenDigest(facts.ids, crypto)) {
     return { kind: 'invalid', reason: 'wrong_tokens' }
   }
-  if (facts.now >= claims.expiresAt) return { kind: 'invalid', reason: 'expired' }
+  if (!(facts.now < claims.expiresAt)) return { kind: 'invalid', reason: 'expired' }
   if (facts.used(mac, facts.leg)) return { kind: 'invalid', reason: 'reused' }
   return { kind: 'valid' }
 }
