@@ -1,6 +1,7 @@
 /**
  * One block of ChaCha20's keystream (RFC 8439, section 2.3) as 16 words; key and nonce are words too, read little-endian. The
- * state stands in variables and the rounds are written out: in an array a block takes three times as long.
+ * state stands in variables and the rounds are written out: in an array a block takes three times as long. That is how `kernels` has
+ * it, for a stream once a pool; this room may not load what that one loads, and needs a block for each page and layer.
  */
 export const chachaBlock = (key: Int32Array, counter: number, nonce: ArrayLike<number>, out: Int32Array): void => {
   for (let i = 0; i < 16; i++)

@@ -33,3 +33,20 @@ test.each([
     expect(seen(drilled)).toEqual([5, 4, 4, 7])
   },
 )
+
+test.each([
+  ['tags', 7],
+  ['zero', 0],
+  ['poison', 255],
+] as const)('a page whose scrub was cut short, nobody’s already, is overwritten after all: %s', (scrub, byte) => {
+  const pool = createPool(withDrillPages(LEDGER), BigUint64Array.of(1n, 2n))
+  const kernels = openPool(pool, { lane: 1, checks: CHECKS, ropeTheta: 1, ropeDims: 0 })
+  kernels.claim(Uint32Array.of(1), Uint32Array.of(5), Uint32Array.of(1), Uint32Array.of(0))
+  const rows = new Uint8Array(kernels.rowBytes(4)).fill(7)
+  kernels.writeRows(1, 0, 4, rows)
+  // As far as a scrub comes before it reaches the rows.
+  kernels.retire(Uint32Array.of(1), 'tags')
+  retireAll(pool, LEDGER.pages, scrub)
+  kernels.readRows(1, 0, 4, rows)
+  expect(rows.every((one) => one === byte)).toBe(true)
+})
